@@ -1,0 +1,10 @@
+export {
+  compareEventIds,
+  type EventId,
+  type EventPlace,
+  encodeEventId,
+  eventIdCharsMax,
+  parseEventId,
+  standaloneStream,
+} from "./event-id.ts";
+export type { Retention } from "./retention.ts";

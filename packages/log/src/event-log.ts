@@ -1,0 +1,227 @@
+/**
+ * The event log: what every store of sessions implements, and nothing of how it does so.
+ *
+ * A session is a set of streams; a stream is a sequence of events at positions 1, 2, 3 … without
+ * holes. Everything that a session knows changes through one atomic operation, `commit`; everything
+ * that a viewport shows comes from one, `read`. No type of a connection or a transaction shows here.
+ */
+import type { EventPlace, Retention } from "@holdfast/contract";
+
+declare const brand: unique symbol;
+/** The value of `Mcp-Session-Id`: a secret; never in logs or metrics, its tag stands for it. */
+export type SessionId = string & { readonly [brand]: "SessionId" };
+
+/** What an acknowledged commit survives: nothing, the death of the process, or of the machine. */
+export type Durability = "memory" | "process" | "power";
+
+/** Why a session ended; kept as its tombstone [C S-04]. */
+export type EndReason = "deleted" | "expired" | "ended";
+
+/** `response` is never evicted by a cap [C W-03]; a `request` waits for the client's answer. */
+export type EventKind = "notification" | "request" | "response";
+
+/** A JSON-RPC request of the client, as its stream keeps it. */
+export interface Call {
+  /** The client's own request id as JSON text: `7`, `"7"`, `12345678901234567890`. */
+  readonly id: string;
+  readonly method: string;
+  /** Name of the tool, prompt or resource, where the method has one. */
+  readonly name?: string;
+  /** Wall clock, milliseconds since the epoch. For people; no decision rests on it. */
+  readonly startedAtMs: number;
+}
+
+/** `answered` and `cancelled` are final. A stream of calls is finished when none is running. */
+export interface CallState extends Call {
+  readonly state: "running" | "answered" | "cancelled";
+}
+
+/** From `from` on, positions of a stream were appended (or vouched for) under `incarnation`. */
+export interface IncarnationRun {
+  readonly from: number;
+  readonly incarnation: string;
+}
+
+export interface StreamState {
+  readonly stream: number;
+  /** Empty for the standalone stream; one for a POSTed request; several for an array. */
+  readonly calls: readonly CallState[];
+  /** Rising by `from`; the first begins at or before `evictedThrough`. */
+  readonly runs: readonly IncarnationRun[];
+  /** Newest appended position; 0 for none. Kept when every event is evicted [C R-04]. */
+  readonly head: number;
+  /** Positions up to here are gone; 0 for none. Eviction takes a prefix, no more. */
+  readonly evictedThrough: number;
+  /** Newest position that was handed to a socket, stored lazily [C R-07]. */
+  readonly writtenThrough: number;
+  /** Nothing more will come. Never true of the standalone stream. */
+  readonly isFinished: boolean;
+}
+
+export interface SessionState {
+  readonly session: SessionId;
+  /** The session's part of its event ids; safe to show. */
+  readonly tag: string;
+  /** Who opened it [C S-06]; the empty string without authentication. */
+  readonly principal: string;
+  /** What the session runtime keeps: its own text, opaque here. */
+  readonly data: string;
+  /** Wall clock, milliseconds since the epoch. */
+  readonly createdAtMs: number;
+  /** Set: the session is over, and this is its tombstone. */
+  readonly ended?: EndReason;
+  /** The number that the next new stream may take. */
+  readonly nextStream: number;
+}
+
+export type Op =
+  /** A new session, with its standalone stream. First in its commit. */
+  | {
+      readonly op: "create";
+      readonly tag: string;
+      readonly principal: string;
+      readonly data: string;
+    }
+  /** Replace the runtime's own text. */
+  | { readonly op: "record"; readonly data: string }
+  /** A new stream for these calls (one or more), all running. */
+  | { readonly op: "open"; readonly stream: number; readonly calls: readonly Call[] }
+  /** The next event of a stream. A `response` names the call (index) that it answers. */
+  | {
+      readonly op: "append";
+      readonly stream: number;
+      readonly kind: "notification" | "request";
+      readonly text: string;
+    }
+  | {
+      readonly op: "append";
+      readonly stream: number;
+      readonly kind: "response";
+      readonly text: string;
+      readonly call: number;
+    }
+  /** A call that will have no response [C X-01]. */
+  | { readonly op: "cancel"; readonly stream: number; readonly call: number }
+  /** Events of the standalone stream up to here were handed to a socket [C R-07]. */
+  | { readonly op: "written"; readonly stream: number; readonly position: number }
+  /** The session is over. Its events stay readable for the viewports that show them now. */
+  | { readonly op: "end"; readonly reason: EndReason };
+
+export interface Commit {
+  /** Names this attempt: the same id again gives the first outcome and changes nothing. */
+  readonly id?: string;
+  /** Fencing token of the owner; 0 where one process holds the log. */
+  readonly fence: number;
+  readonly ops: readonly Op[];
+}
+
+/** Events that left the log. */
+export interface Eviction {
+  readonly session: SessionId;
+  readonly stream: number;
+  /** The stream's new `evictedThrough`. */
+  readonly through: number;
+  readonly events: number;
+  readonly bytes: number;
+  /** `count` and `bytes` are caps; inside the window they are a breach [C W-04]. */
+  readonly cause: "window" | "count" | "bytes";
+  readonly isBreach: boolean;
+}
+
+export type CommitOutcome =
+  /** Done, to the log's durability. One place for each `append`, in their order. */
+  | { readonly kind: "committed"; readonly appended: readonly EventPlace[] }
+  /** The responses alone fill `maxBytes`: the `open` was refused, nothing changed [C W-03]. */
+  | { readonly kind: "full" }
+  /** The session is unknown or over; nothing changed. */
+  | { readonly kind: "absent" }
+  /** A newer owner holds the session; nothing changed [C N-02]. */
+  | { readonly kind: "fenced" };
+
+export interface LoggedEvent {
+  readonly place: EventPlace;
+  readonly kind: EventKind;
+  /** The JSON-RPC message, as it goes on the wire. */
+  readonly text: string;
+}
+
+/** Why a cursor is not honoured, with the two that would be [C R-03] [C R-04]. */
+export interface Gap {
+  readonly stream: number;
+  readonly requested: EventPlace;
+  /** Resuming here replays all that is retained and was not seen. */
+  readonly oldest: EventPlace;
+  readonly head: EventPlace;
+  /** How many events are gone for this reader, or null when that cannot be counted. */
+  readonly lostEvents: number | null;
+  /** The place before the first retained event: from here everything retained is replayed. */
+  readonly retained: EventPlace;
+}
+
+export type ReadOutcome =
+  /** The events after the cursor, oldest first; none: the cursor is at the head of a live stream. */
+  | { readonly kind: "events"; readonly events: readonly LoggedEvent[] }
+  | { readonly kind: "gap"; readonly gap: Gap }
+  /** The cursor carries another session's tag. */
+  | { readonly kind: "foreign" }
+  /** The cursor is at the end of a finished stream. */
+  | { readonly kind: "finished" }
+  /** No such session. A session that is over still answers until its events are purged. */
+  | { readonly kind: "absent" };
+
+export interface ReadLimit {
+  readonly events: number;
+  /** At least one event is returned, however large it is. */
+  readonly bytes: number;
+}
+
+/** Time and chance as the log needs them; given by the caller, so that a run can be repeated. */
+export interface Clock {
+  /** Milliseconds; never steps back. */
+  monotonicMs(): number;
+  /** Milliseconds since the epoch; may step either way. */
+  wallMs(): number;
+}
+
+export interface LogSettings {
+  readonly retention: Retention;
+  readonly clock: Clock;
+  /** Told of every eviction, after it is durable. */
+  readonly onEvicted?: (eviction: Eviction) => void;
+}
+
+export interface SweepOutcome {
+  /** More is waiting: call again soon. */
+  readonly isBehind: boolean;
+}
+
+export interface EventLog {
+  readonly durability: Durability;
+  /** Where it is, for people: `sqlite:./holdfast.db`. */
+  readonly location: string;
+  /**
+   * Take the log over: a fresh incarnation begins.
+   *
+   * @throws {@link LogError} `ERR_LOG_LOCKED`, `ERR_LOG_CORRUPT`, `ERR_LOG_NEWER`,
+   * `ERR_LOG_UNAVAILABLE`
+   */
+  open(settings: LogSettings): Promise<void>;
+  /**
+   * Change a session: all of `ops` or none, durable when it resolves; commits of one session take
+   * effect in the order of their calls. Caps are enforced in the same step.
+   *
+   * @throws {@link LogError} `ERR_LOG_UNAVAILABLE`: nothing changed, or the outcome is not known;
+   * repeat with the same `id`
+   */
+  commit(session: SessionId, commit: Commit): Promise<CommitOutcome>;
+  /** What a viewport shows next. */
+  read(session: SessionId, cursor: EventPlace, limit: ReadLimit): Promise<ReadOutcome>;
+  /** A session, live or over; `undefined` for one that was never there or is forgotten. */
+  session(session: SessionId): Promise<SessionState | undefined>;
+  stream(session: SessionId, stream: number): Promise<StreamState | undefined>;
+  /** Call `wake` after each commit that changed this stream, or ended its session. */
+  follow(session: SessionId, stream: number, wake: () => void): () => void;
+  /** One bounded step of what time undoes: windows, purged sessions, tombstones of 24 h. */
+  sweep(): Promise<SweepOutcome>;
+  close(): Promise<void>;
+}
