@@ -1,1 +1,1 @@
-export {};
+export { verifies } from "./verifies.ts";
