@@ -129,8 +129,15 @@ export interface Eviction {
 }
 
 export type CommitOutcome =
-  /** Done, to the log's durability. One place for each `append`, in their order. */
-  | { readonly kind: "committed"; readonly appended: readonly EventPlace[] }
+  /**
+   * Done, to the log's durability: one place for each `append`, in their order, and the place
+   * before the first event for each stream begun (by `create` or `open`).
+   */
+  | {
+      readonly kind: "committed";
+      readonly appended: readonly EventPlace[];
+      readonly begun: readonly EventPlace[];
+    }
   /** The responses alone fill `maxBytes`: the `open` was refused, nothing changed [C W-03]. */
   | { readonly kind: "full" }
   /** The session is unknown or over; nothing changed. */
