@@ -31,10 +31,16 @@ export interface Call {
   readonly startedAtMs: number;
 }
 
-/** `answered` and `cancelled` are final. A stream of calls is finished when none is running. */
-export interface CallState extends Call {
-  readonly state: "running" | "answered" | "cancelled";
-}
+/**
+ * `answered` (its response is the event at `position`) and `cancelled` are final. A stream of calls
+ * is finished when none is running.
+ */
+export type CallState = Call &
+  (
+    | { readonly state: "running" }
+    | { readonly state: "answered"; readonly position: number }
+    | { readonly state: "cancelled" }
+  );
 
 /** From `from` on, positions of a stream were appended (or vouched for) under `incarnation`. */
 export interface IncarnationRun {
