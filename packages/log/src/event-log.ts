@@ -201,6 +201,8 @@ export interface LogSettings {
   readonly clock: Clock;
   /** Told of every eviction, after it is durable. */
   readonly onEvicted?: (eviction: Eviction) => void;
+  /** Source of incarnations, 8 characters of `0-9a-z`; by default a random one. */
+  readonly randomIncarnation?: () => string;
 }
 
 export interface SweepOutcome {
@@ -208,6 +210,10 @@ export interface SweepOutcome {
   readonly isBehind: boolean;
 }
 
+/**
+ * Every method but `open`, `follow` and `close` throws a {@link LogError} `ERR_LOG_CLOSED` while
+ * the log is not open.
+ */
 export interface EventLog {
   readonly durability: Durability;
   /** Where it is, for people: `sqlite:./holdfast.db`. */
@@ -232,9 +238,15 @@ export interface EventLog {
   /** A session, live or over; `undefined` for one that was never there or is forgotten. */
   session(session: SessionId): Promise<SessionState | undefined>;
   stream(session: SessionId, stream: number): Promise<StreamState | undefined>;
-  /** Call `wake` after each commit that changed this stream, or ended its session. */
+  /**
+   * Call `wake` after each commit that appended to this stream, finished it or evicted from it, or
+   * that ended its session: soon after the commit took effect, never before `commit` returned.
+   *
+   * @returns ends it; may be called again
+   */
   follow(session: SessionId, stream: number, wake: () => void): () => void;
   /** One bounded step of what time undoes: windows, purged sessions, tombstones of 24 h. */
   sweep(): Promise<SweepOutcome>;
+  /** Finish what was committed and let the log go; again, it does nothing. */
   close(): Promise<void>;
 }

@@ -1,3 +1,4 @@
+export { type Attempts, rememberAttempt } from "./attempts.ts";
 export type {
   Call,
   CallState,
@@ -21,3 +22,17 @@ export type {
   StreamState,
   SweepOutcome,
 } from "./event-log.ts";
+export { createEvictionTally, type Evicted, type EvictionTally } from "./eviction-tally.ts";
+export { createFollowers, type Followers } from "./followers.ts";
+export {
+  evictedRunsMax,
+  incarnationAt,
+  placeAt,
+  pruneRuns,
+  randomIncarnation,
+  recordRun,
+} from "./incarnations.ts";
+export { type Judgement, judge } from "./judge.ts";
+export { type LogTime, purgeAfterMs, startLogTime, tombstoneMs, windowEndMs } from "./log-time.ts";
+export { memoryLog } from "./memory-log.ts";
+export { type Before, type Plan, type PlannedEvent, planCommit } from "./plan.ts";

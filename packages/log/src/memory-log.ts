@@ -1,0 +1,205 @@
+/**
+ * The event log in memory: for tests, for servers that may forget, and the model that every other
+ * log is compared with.
+ *
+ * What it holds lives as long as the object, through `close` and `open`; nothing survives the
+ * process. A commit takes effect when it is called; who follows is woken soon after.
+ */
+import assert from "node:assert/strict";
+import type { EventPlace } from "@holdfast/contract";
+import { rememberAttempt } from "./attempts.ts";
+import type {
+  Commit,
+  CommitOutcome,
+  EventLog,
+  Eviction,
+  LoggedEvent,
+  LogSettings,
+  ReadLimit,
+  ReadOutcome,
+  SessionId,
+  SessionState,
+  StreamState,
+  SweepOutcome,
+} from "./event-log.ts";
+import { createEvictionTally } from "./eviction-tally.ts";
+import { createFollowers } from "./followers.ts";
+import { placeAt, randomIncarnation } from "./incarnations.ts";
+import { judge } from "./judge.ts";
+import { type LogTime, purgeAfterMs, startLogTime, tombstoneMs } from "./log-time.ts";
+import {
+  carryOut,
+  emptySession,
+  enforceCaps,
+  expire,
+  type MemorySession,
+  type MemoryStream,
+  purge,
+} from "./memory-session.ts";
+import { planCommit } from "./plan.ts";
+
+/** One step of a sweep looks at no more sessions, and takes no more events, than these. */
+const sweepSessionsMax = 1_000;
+const sweepEventsMax = 500;
+
+interface Opened {
+  readonly settings: LogSettings;
+  readonly incarnation: string;
+  readonly time: LogTime;
+}
+
+/** A log that forgets everything with the process [C W-05] (`durability: "memory"`). */
+export function memoryLog(): EventLog {
+  return new MemoryLog();
+}
+
+class MemoryLog implements EventLog {
+  readonly durability = "memory";
+  readonly location = "memory:";
+  readonly #sessions = new Map<SessionId, MemorySession>();
+  readonly #followers = createFollowers();
+  /** Set while the log is open. */
+  #opened: Opened | undefined;
+  /** Log time that had passed at the last `close`. */
+  #baseMs = 0;
+  /** Where the sweep goes on; unset at the beginning of a round. */
+  #round: Iterator<MemorySession> | undefined;
+
+  async open(settings: LogSettings): Promise<void> {
+    assert(this.#opened === undefined, "open: the log is open");
+    const incarnation = (settings.randomIncarnation ?? randomIncarnation)();
+    this.#opened = { settings, incarnation, time: startLogTime(settings.clock, this.#baseMs) };
+  }
+
+  async commit(id: SessionId, commit: Commit): Promise<CommitOutcome> {
+    const { settings, incarnation, time } = this.#open();
+    const known = this.#sessions.get(id);
+    const repeated = commit.id === undefined ? undefined : known?.attempts.get(commit.id);
+    if (repeated !== undefined) return repeated;
+    const plan = planCommit(
+      {
+        id,
+        session: known?.state,
+        stream: (stream) => known?.streams.get(stream)?.state,
+        responseBytes: () => known?.responseBytes ?? 0,
+        incarnation,
+        wallMs: settings.clock.wallMs(),
+        bytesMax: settings.retention.maxBytes,
+      },
+      commit.ops,
+    );
+    if (plan.kind !== "planned") {
+      if (known !== undefined) rememberAttempt(known.attempts, commit.id, plan);
+      return plan;
+    }
+    const session = known ?? emptySession(plan.session);
+    this.#sessions.set(id, session);
+    const tally = createEvictionTally();
+    carryOut(session, plan, time.stampMs());
+    enforceCaps(session, settings.retention, time.nowMs(), tally);
+    const { appended, begun } = plan;
+    const outcome: CommitOutcome = { kind: "committed", appended, begun };
+    rememberAttempt(session.attempts, commit.id, outcome);
+    const evictions = tally.list();
+    const changed = new Set([...plan.news, ...evictions.map((one) => one.stream)]);
+    queueMicrotask(() => {
+      this.#tell(evictions);
+      if (plan.session.ended === undefined) this.#followers.wake(id, changed);
+      else this.#followers.wakeAll(id);
+    });
+    return outcome;
+  }
+
+  async read(id: SessionId, cursor: EventPlace, limit: ReadLimit): Promise<ReadOutcome> {
+    const { incarnation } = this.#open();
+    const session = this.#sessions.get(id);
+    if (session === undefined || session.isPurged) return { kind: "absent" };
+    const stream = session.streams.get(cursor.stream);
+    const { tag } = session.state;
+    const judgement = judge(cursor, tag, stream?.state, incarnation);
+    if (judgement.kind !== "honoured" || stream === undefined) {
+      return judgement.kind === "honoured" ? { kind: "absent" } : judgement;
+    }
+    return { kind: "events", events: eventsAfter(stream, tag, cursor.position, limit) };
+  }
+
+  async session(id: SessionId): Promise<SessionState | undefined> {
+    this.#open();
+    return this.#sessions.get(id)?.state;
+  }
+
+  async stream(id: SessionId, stream: number): Promise<StreamState | undefined> {
+    this.#open();
+    return this.#sessions.get(id)?.streams.get(stream)?.state;
+  }
+
+  follow(id: SessionId, stream: number, wake: () => void): () => void {
+    return this.#followers.follow(id, stream, wake);
+  }
+
+  async sweep(): Promise<SweepOutcome> {
+    const { settings, time } = this.#open();
+    const nowMs = time.nowMs();
+    const tally = createEvictionTally();
+    const round = this.#round ?? this.#sessions.values();
+    let sessionsLeft = sweepSessionsMax;
+    let eventsLeft = sweepEventsMax;
+    let isBehind = true;
+    while (sessionsLeft > 0 && eventsLeft > 0) {
+      const next = round.next();
+      if (next.done === true) {
+        isBehind = false;
+        break;
+      }
+      sessionsLeft -= 1;
+      eventsLeft -= expire(next.value, settings.retention.windowMs, nowMs, eventsLeft, tally);
+      this.#forget(next.value, nowMs);
+    }
+    this.#round = isBehind ? round : undefined;
+    this.#tell(tally.list());
+    return { isBehind };
+  }
+
+  async close(): Promise<void> {
+    if (this.#opened === undefined) return;
+    this.#baseMs = this.#opened.time.nowMs();
+    for (const session of this.#sessions.values()) session.attempts.clear();
+    this.#round = undefined;
+    this.#opened = undefined;
+  }
+
+  /** [C S-04] what is left of a session that is over, and for how long. */
+  #forget(session: MemorySession, nowMs: number): void {
+    if (session.endedAtMs === undefined) return;
+    if (session.endedAtMs + tombstoneMs <= nowMs) this.#sessions.delete(session.state.session);
+    else if (!session.isPurged && session.endedAtMs + purgeAfterMs <= nowMs) purge(session);
+  }
+
+  #tell(evictions: readonly Eviction[]): void {
+    for (const eviction of evictions) this.#opened?.settings.onEvicted?.(eviction);
+  }
+
+  #open(): Opened {
+    assert(this.#opened !== undefined, "the log is not open");
+    return this.#opened;
+  }
+}
+
+function eventsAfter(
+  { state, events }: MemoryStream,
+  tag: string,
+  position: number,
+  limit: ReadLimit,
+): readonly LoggedEvent[] {
+  const shown: LoggedEvent[] = [];
+  let bytes = 0;
+  for (let i = position - state.evictedThrough; i < events.length; i += 1) {
+    const event = events[i];
+    if (event === undefined || shown.length >= limit.events) break;
+    bytes += event.bytes;
+    if (shown.length > 0 && bytes > limit.bytes) break;
+    const { kind, text } = event;
+    shown.push({ place: placeAt(tag, state, event.position), kind, text });
+  }
+  return shown;
+}
