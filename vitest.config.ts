@@ -14,6 +14,7 @@ export default defineConfig({
       "simulation/**/*.test.ts",
       "bench/**/*.test.ts",
     ],
+    setupFiles: ["vitest.setup.ts"],
     pool: "forks",
     maxWorkers: 2,
     execArgv: conditions.map((condition) => `--conditions=${condition}`),

@@ -68,33 +68,25 @@ function splitmix32(seed: number): () => number {
   };
 }
 
-/** The seed of this run: `HOLDFAST_SEED`, or a fresh one. Whole, 0 ≤ seed < 2³¹. */
-export function testSeed(): number {
-  const given = process.env.HOLDFAST_SEED;
-  if (given === undefined || given === "") return Math.floor(Math.random() * 2 ** 31);
-  const seed = Number(given);
-  if (!Number.isSafeInteger(seed)) {
-    throw new TypeError(`HOLDFAST_SEED must be a whole number, not "${given}"`);
-  }
-  return seed;
+const taken = new Map<string, number>();
+
+/** One line for each seed that this process took; printed when a test fails. */
+export function seedHints(): string[] {
+  return [...taken].map(([name, seed]) => `${name}: re-run with HOLDFAST_SEED=${seed}`);
 }
 
 /**
- * Run a test on a seed that its failure names.
+ * The seed of a test: `HOLDFAST_SEED`, or a fresh one that a failure prints.
  *
- * @param body - gets the generator, and the seed for those who hand it on
- * @throws what `body` throws, its message ending in the seed and how to run it again
+ * @param name - of what runs on it, for the hint
+ * @returns whole, 0 ≤ seed < 2³¹ when fresh
  */
-export async function withSeed<T>(
-  body: (random: SeededRandom, seed: number) => T | Promise<T>,
-  seed = testSeed(),
-): Promise<T> {
-  try {
-    return await body(seededRandom(seed), seed);
-  } catch (error) {
-    const hint = `(re-run with HOLDFAST_SEED=${seed})`;
-    if (!(error instanceof Error)) throw new Error(`${String(error)} ${hint}`, { cause: error });
-    error.message = `${error.message}\n${hint}`;
-    throw error;
+export function testSeed(name: string): number {
+  const given = process.env.HOLDFAST_SEED ?? "";
+  const seed = given === "" ? Math.floor(Math.random() * 2 ** 31) : Number(given);
+  if (!Number.isSafeInteger(seed)) {
+    throw new TypeError(`HOLDFAST_SEED must be a whole number, not "${given}"`);
   }
+  taken.set(name, seed);
+  return seed;
 }
