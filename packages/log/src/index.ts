@@ -1,4 +1,4 @@
-export { type Attempts, rememberAttempt } from "./attempts.ts";
+export { type Attempts, attemptsMax, createAttempts } from "./attempts.ts";
 export type {
   Call,
   CallState,

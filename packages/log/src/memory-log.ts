@@ -6,8 +6,8 @@
  * process. A commit takes effect when it is called; who follows is woken soon after.
  */
 import assert from "node:assert/strict";
-import type { EventPlace } from "@holdfast/contract";
-import { rememberAttempt } from "./attempts.ts";
+import { type EventPlace, LogError } from "@holdfast/contract";
+import { createAttempts } from "./attempts.ts";
 import type {
   Commit,
   CommitOutcome,
@@ -57,6 +57,7 @@ class MemoryLog implements EventLog {
   readonly durability = "memory";
   readonly location = "memory:";
   readonly #sessions = new Map<SessionId, MemorySession>();
+  readonly #attempts = createAttempts();
   readonly #followers = createFollowers();
   /** Set while the log is open. */
   #opened: Opened | undefined;
@@ -74,7 +75,7 @@ class MemoryLog implements EventLog {
   async commit(id: SessionId, commit: Commit): Promise<CommitOutcome> {
     const { settings, incarnation, time } = this.#open();
     const known = this.#sessions.get(id);
-    const repeated = commit.id === undefined ? undefined : known?.attempts.get(commit.id);
+    const repeated = this.#attempts.recall(id, commit.id);
     if (repeated !== undefined) return repeated;
     const plan = planCommit(
       {
@@ -89,7 +90,7 @@ class MemoryLog implements EventLog {
       commit.ops,
     );
     if (plan.kind !== "planned") {
-      if (known !== undefined) rememberAttempt(known.attempts, commit.id, plan);
+      if (known !== undefined) this.#attempts.remember(id, commit.id, plan);
       return plan;
     }
     const session = known ?? emptySession(plan.session);
@@ -99,7 +100,7 @@ class MemoryLog implements EventLog {
     enforceCaps(session, settings.retention, time.nowMs(), tally);
     const { appended, begun } = plan;
     const outcome: CommitOutcome = { kind: "committed", appended, begun };
-    rememberAttempt(session.attempts, commit.id, outcome);
+    this.#attempts.remember(id, commit.id, outcome);
     const evictions = tally.list();
     const changed = new Set([...plan.news, ...evictions.map((one) => one.stream)]);
     queueMicrotask(() => {
@@ -117,9 +118,8 @@ class MemoryLog implements EventLog {
     const stream = session.streams.get(cursor.stream);
     const { tag } = session.state;
     const judgement = judge(cursor, tag, stream?.state, incarnation);
-    if (judgement.kind !== "honoured" || stream === undefined) {
-      return judgement.kind === "honoured" ? { kind: "absent" } : judgement;
-    }
+    if (judgement.kind !== "honoured") return judgement;
+    assert(stream !== undefined, "a cursor of an unknown stream was honoured");
     return { kind: "events", events: eventsAfter(stream, tag, cursor.position, limit) };
   }
 
@@ -163,7 +163,7 @@ class MemoryLog implements EventLog {
   async close(): Promise<void> {
     if (this.#opened === undefined) return;
     this.#baseMs = this.#opened.time.nowMs();
-    for (const session of this.#sessions.values()) session.attempts.clear();
+    this.#attempts.clear();
     this.#round = undefined;
     this.#opened = undefined;
   }
@@ -171,8 +171,13 @@ class MemoryLog implements EventLog {
   /** [C S-04] what is left of a session that is over, and for how long. */
   #forget(session: MemorySession, nowMs: number): void {
     if (session.endedAtMs === undefined) return;
-    if (session.endedAtMs + tombstoneMs <= nowMs) this.#sessions.delete(session.state.session);
-    else if (!session.isPurged && session.endedAtMs + purgeAfterMs <= nowMs) purge(session);
+    const { session: id } = session.state;
+    if (session.endedAtMs + tombstoneMs <= nowMs) {
+      this.#sessions.delete(id);
+    } else if (!session.isPurged && session.endedAtMs + purgeAfterMs <= nowMs) {
+      purge(session);
+      this.#attempts.forget(id);
+    }
   }
 
   #tell(evictions: readonly Eviction[]): void {
@@ -180,7 +185,7 @@ class MemoryLog implements EventLog {
   }
 
   #open(): Opened {
-    assert(this.#opened !== undefined, "the log is not open");
+    if (this.#opened === undefined) throw new LogError("ERR_LOG_CLOSED", "The log is not open.");
     return this.#opened;
   }
 }

@@ -4,7 +4,6 @@
  * Mutable, and changed by three things alone: a plan, the caps, the window.
  */
 import { type Retention, standaloneStream } from "@holdfast/contract";
-import type { Attempts } from "./attempts.ts";
 import type { EventKind, Eviction, SessionState, StreamState } from "./event-log.ts";
 import type { EvictionTally } from "./eviction-tally.ts";
 import { pruneRuns } from "./incarnations.ts";
@@ -36,7 +35,6 @@ export interface MemorySession {
   readonly finished: MemoryStream[];
   bytes: number;
   responseBytes: number;
-  readonly attempts: Attempts;
   endedAtMs: number | undefined;
   /** Only the tombstone is left. */
   isPurged: boolean;
@@ -50,7 +48,6 @@ export function emptySession(state: SessionState): MemorySession {
     finished: [],
     bytes: 0,
     responseBytes: 0,
-    attempts: new Map(),
     endedAtMs: undefined,
     isPurged: false,
   };
@@ -167,7 +164,6 @@ export function purge(session: MemorySession): void {
   session.streams.clear();
   session.evictable.clear();
   session.finished.length = 0;
-  session.attempts.clear();
   session.bytes = 0;
   session.responseBytes = 0;
   session.isPurged = true;
