@@ -110,7 +110,7 @@ export interface RefusalDetails {
   /** JSON text of the request's id (`7`, `"7"`); `null` when left out. */
   readonly id?: string;
   /** Further members of `error.data`; `type` is always the refusal's own. */
-  readonly data?: Readonly<Record<string, unknown>>;
+  readonly data?: object;
 }
 
 /**
