@@ -1,1 +1,6 @@
-export {};
+export type { GapSignal, RuntimeOptions } from "./options.ts";
+export { defaultOptions } from "./options.ts";
+export type { RuntimeParts, SessionRuntime } from "./runtime.ts";
+export { createSessionRuntime } from "./runtime.ts";
+export type { Logger } from "./runtime-context.ts";
+export type { Upstream, UpstreamEvents, UpstreamFactory } from "./upstream.ts";

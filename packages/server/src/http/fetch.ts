@@ -1,0 +1,115 @@
+/**
+ * The endpoint's face for the fetch style: `Request` in, `Response` out.
+ */
+import type {
+  BodyOutcome,
+  HttpReply,
+  HttpRequest,
+  Headers as PlainHeaders,
+  Sink,
+} from "./exchange.ts";
+
+/** Bytes that a response may hold before its writer has to wait. */
+const highWaterBytes = 64 * 1024;
+
+const encoder = new TextEncoder();
+
+export function fetchRequest(request: Request): HttpRequest {
+  const url = new URL(request.url);
+  return {
+    method: request.method,
+    path: url.pathname,
+    header: (name) => request.headers.get(name) ?? undefined,
+    // A Request that was made by hand has no Host; its URL says the same.
+    hosts: () => (request.headers.get("host") ?? url.host).split(", "),
+    body: (bytesMax) => readBody(request, bytesMax),
+  };
+}
+
+/** A reply whose `Response` is there once the handler has begun its answer. */
+export function fetchReply(request: Request): HttpReply & { readonly response: Promise<Response> } {
+  const { promise: response, resolve } = Promise.withResolvers<Response>();
+  return {
+    response,
+    send: (status, headers, body) => resolve(new Response(body ?? null, { status, headers })),
+    stream: (headers) => {
+      const { sink, body } = streamingBody(request.signal);
+      resolve(new Response(body, { status: 200, headers: headers as PlainHeaders }));
+      return sink;
+    },
+  };
+}
+
+function streamingBody(signal: AbortSignal): { sink: Sink; body: ReadableStream<Uint8Array> } {
+  let isClosed = false;
+  let waiting: (() => void)[] = [];
+  let listeners: (() => void)[] = [];
+  let controller: ReadableStreamDefaultController<Uint8Array>;
+  const wake = () => {
+    const waiters = waiting;
+    waiting = [];
+    for (const waiter of waiters) waiter();
+  };
+  const close = () => {
+    if (isClosed) return;
+    isClosed = true;
+    wake();
+    for (const listener of listeners) listener();
+    listeners = [];
+  };
+  const body = new ReadableStream<Uint8Array>(
+    {
+      start: (given) => {
+        controller = given;
+      },
+      pull: wake,
+      cancel: close,
+    },
+    new ByteLengthQueuingStrategy({ highWaterMark: highWaterBytes }),
+  );
+  const fail = () => {
+    if (isClosed) return;
+    controller.error(new Error("The connection was closed."));
+    close();
+  };
+  signal.addEventListener("abort", fail, { once: true });
+  const sink: Sink = {
+    write: (text) => {
+      if (isClosed) return false;
+      controller.enqueue(encoder.encode(text));
+      return (controller.desiredSize ?? 0) > 0;
+    },
+    isDrained: () => isClosed || (controller.desiredSize ?? 0) >= highWaterBytes,
+    drained: () =>
+      new Promise((resolve) => {
+        if (isClosed || (controller.desiredSize ?? 0) > 0) resolve();
+        else waiting.push(resolve);
+      }),
+    end: () => {
+      if (isClosed) return;
+      controller.close();
+      close();
+    },
+    destroy: fail,
+    onClose: (listener) => {
+      if (isClosed) listener();
+      else listeners.push(listener);
+    },
+  };
+  return { sink, body };
+}
+
+async function readBody(request: Request, bytesMax: number): Promise<BodyOutcome> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of request.body ?? []) {
+      bytes += chunk.length;
+      if (bytes > bytesMax) return { kind: "too-large" };
+      chunks.push(chunk);
+    }
+  } catch {
+    return { kind: "incomplete" };
+  }
+  return { kind: "body", bytes: Buffer.concat(chunks) };
+}

@@ -1,0 +1,136 @@
+/**
+ * GET: a viewport onto one stream, from a cursor on, or onto the standalone stream.
+ */
+import {
+  type EventPlace,
+  encodeEventId,
+  frameComment,
+  frameEvent,
+  gapNotification,
+  outcomeUnknownMessage,
+  parseEventId,
+  primingFrame,
+  resumeWindowExceeded,
+  standaloneStream,
+} from "@holdfast/contract";
+import type { Gap, LoggedEvent, StreamState } from "@holdfast/log";
+import type { Session } from "../session.ts";
+import type { Headers, HttpReply, HttpRequest } from "./exchange.ts";
+import type { Endpoint } from "./handler.ts";
+import { type Rejection, reject } from "./rejection.ts";
+import { absent, findSession } from "./session-lookup.ts";
+import { eventStreamHeaders } from "./stream-headers.ts";
+
+export async function handleGet(
+  endpoint: Endpoint,
+  request: HttpRequest,
+  reply: HttpReply,
+  headers: Headers,
+): Promise<Rejection | undefined> {
+  const found = await findSession(endpoint, request, []);
+  if (found.kind === "rejected") return found.rejection;
+  const resume: Resume = { endpoint, session: found.session, request, reply, headers };
+  const header = request.header("last-event-id");
+  if (header === undefined) return openStandalone(resume);
+  const cursor = parseEventId(header);
+  if (cursor === undefined) {
+    return reject("invalid-event-id", "The Last-Event-ID is no event id of this server.");
+  }
+  return resumeFrom(resume, cursor);
+}
+
+interface Resume {
+  readonly endpoint: Endpoint;
+  readonly session: Session;
+  readonly request: HttpRequest;
+  readonly reply: HttpReply;
+  readonly headers: Headers;
+}
+
+/** [C R-07] From the first event that no viewport has shown. */
+async function openStandalone(resume: Resume): Promise<Rejection | undefined> {
+  const cursor = await resume.session.unseen();
+  if (cursor === undefined) return absent("unknown");
+  const outcome = await resume.session.read(cursor);
+  if (outcome.kind === "events") return begin(resume, cursor, outcome.events);
+  if (outcome.kind === "gap") return showGap(resume, outcome.gap);
+  return absent("unknown");
+}
+
+async function resumeFrom(resume: Resume, cursor: EventPlace): Promise<Rejection | undefined> {
+  const { session, reply, headers } = resume;
+  const outcome = await session.read(cursor);
+  switch (outcome.kind) {
+    case "events":
+      return begin(resume, cursor, outcome.events);
+    case "finished":
+      // [C R-06] the status that tells an EventSource to stop.
+      reply.send(204, headers);
+      return undefined;
+    case "foreign":
+      return reject("foreign-event-id", "The Last-Event-ID belongs to another session or log.");
+    case "absent":
+      return absent("unknown");
+    case "gap":
+      return isServedInBand(resume, outcome.gap)
+        ? showGap(resume, outcome.gap)
+        : refuseGap(resume, outcome.gap);
+  }
+}
+
+function begin(resume: Resume, cursor: EventPlace, events: readonly LoggedEvent[]): undefined {
+  const { session, reply, headers } = resume;
+  const sink = reply.stream({ ...headers, ...eventStreamHeaders });
+  session.show(sink, { cursor, preface: opening(resume, cursor), events });
+}
+
+/** [C E-05] the id of the position just before the first event to come, or a comment. */
+function opening(resume: Resume, cursor: EventPlace): string {
+  if (!resume.session.isPrimed) return frameComment("stream open");
+  return primingFrame(encodeEventId(cursor), resume.endpoint.context.options.retryMs);
+}
+
+/** [C R-03] */
+function refuseGap({ endpoint }: Resume, gap: Gap): Rejection {
+  const data = resumeWindowExceeded(gap, endpoint.context.options.retention);
+  const extent =
+    gap.lostEvents === null ? "An unknown number of events" : `${gap.lostEvents} events`;
+  return reject(
+    "resume-window-exceeded",
+    `${extent} after the Last-Event-ID can no longer be sent; the session is alive. Tell the ` +
+      "application, then go on from oldestEventId.",
+    { data: { ...data } },
+  );
+}
+
+/** [C R-09] A client that did not understand the refusal is told in-band when it asks again. */
+function isServedInBand({ endpoint, session, request }: Resume, gap: Gap): boolean {
+  const { gapSignal } = endpoint.context.options;
+  const knowsContract = request.header("mcp-resume-contract")?.trim() === "1";
+  if (gapSignal === "status" || knowsContract) return false;
+  return gapSignal === "in-band" || session.isRefusedAgain(encodeEventId(gap.requested));
+}
+
+/** [C R-09] First that something is lost, then all that is kept; never silent. */
+async function showGap(resume: Resume, gap: Gap): Promise<undefined> {
+  const { endpoint, session, reply, headers } = resume;
+  const data = resumeWindowExceeded(gap, endpoint.context.options.retention);
+  // Without an id: a reader that is cut here asks with its old cursor again.
+  const notice = frameEvent({ data: gapNotification(data) });
+  const stream = gap.stream === standaloneStream ? undefined : await session.stream(gap.stream);
+  const epilogue = stream === undefined ? "" : lostAnswers(stream);
+  const sink = reply.stream({ ...headers, ...eventStreamHeaders });
+  session.show(sink, {
+    cursor: gap.retained,
+    preface: notice + opening(resume, gap.retained),
+    ...(epilogue === "" ? {} : { epilogue }),
+  });
+}
+
+/** [C R-09] "if the response is no longer retained, -32011 for its request ends the stream" */
+function lostAnswers(stream: StreamState): string {
+  return stream.calls
+    .filter((call) => call.state === "answered" && call.position <= stream.evictedThrough)
+    .map((call) => frameEvent({ data: outcomeUnknownMessage(call, "window-expired") }))
+    .join("");
+}

@@ -1,0 +1,98 @@
+/**
+ * The endpoint's face for `node:http`, and all that is built on it (Express, Fastify, Connect).
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { bounds } from "../options.ts";
+import type { BodyOutcome, HttpReply, HttpRequest, Sink } from "./exchange.ts";
+
+export function nodeRequest(req: IncomingMessage): HttpRequest {
+  return {
+    method: req.method ?? "",
+    path: pathOf(req.url ?? ""),
+    header: (name) => {
+      const value = req.headers[name];
+      return Array.isArray(value) ? value.join(", ") : value;
+    },
+    hosts: () => req.headersDistinct["host"] ?? [],
+    body: (bytesMax) => readBody(req, bytesMax),
+  };
+}
+
+export function nodeReply(req: IncomingMessage, res: ServerResponse): HttpReply {
+  return {
+    send: (status, headers, body) => {
+      res.writeHead(status, headers);
+      res.end(body);
+      if (!req.complete) discard(req);
+    },
+    stream: (headers) => {
+      res.writeHead(200, headers as Record<string, string>);
+      return nodeSink(res);
+    },
+  };
+}
+
+function nodeSink(res: ServerResponse): Sink {
+  return {
+    write: (text) => res.write(text),
+    isDrained: () => res.writableLength === 0,
+    drained: () =>
+      new Promise((resolve) => {
+        if (!res.writableNeedDrain || res.destroyed) return resolve();
+        res.once("drain", resolve);
+        res.once("close", resolve);
+      }),
+    end: () => {
+      res.end();
+      if (res.writableFinished) return;
+      // A half-open peer takes nothing more: its socket is not waited for.
+      const timer = setTimeout(() => res.destroy(), bounds.lingerMs);
+      res.once("close", () => clearTimeout(timer));
+    },
+    destroy: () => {
+      res.destroy();
+    },
+    onClose: (listener) => {
+      res.once("close", listener);
+    },
+  };
+}
+
+function pathOf(url: string): string {
+  const query = url.indexOf("?");
+  return query < 0 ? url : url.slice(0, query);
+}
+
+function readBody(req: IncomingMessage, bytesMax: number): Promise<BodyOutcome> {
+  return new Promise((resolve) => {
+    if (Number(req.headers["content-length"] ?? 0) > bytesMax) {
+      resolve({ kind: "too-large" });
+      return;
+    }
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    req.on("data", (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > bytesMax) {
+        req.removeAllListeners("data");
+        resolve({ kind: "too-large" });
+      } else {
+        chunks.push(chunk);
+      }
+    });
+    req.once("end", () => {
+      const [only] = chunks;
+      const whole = chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks);
+      resolve({ kind: "body", bytes: whole });
+    });
+    req.once("close", () => resolve({ kind: "incomplete" }));
+    req.once("error", () => resolve({ kind: "incomplete" }));
+  });
+}
+
+/** Let the client read the refusal before the rest of its body is cut off. */
+function discard(req: IncomingMessage): void {
+  req.resume();
+  const timer = setTimeout(() => req.destroy(), bounds.lingerMs);
+  req.once("close", () => clearTimeout(timer));
+}

@@ -1,0 +1,74 @@
+/**
+ * The session that a request names, or why there is none [C S-04] [C S-05].
+ */
+import type { SessionId } from "@holdfast/log";
+import type { Session } from "../session.ts";
+import type { Absence } from "../sessions.ts";
+import type { HttpRequest } from "./exchange.ts";
+import type { Endpoint } from "./handler.ts";
+import { checkVersion } from "./negotiation.ts";
+import { type Rejection, reject } from "./rejection.ts";
+
+export type Found =
+  | { readonly kind: "found"; readonly session: Session }
+  | { readonly kind: "rejected"; readonly rejection: Rejection };
+
+/** [C S-09] visible ASCII; ours have 32 characters, nobody's has more than this. */
+const sessionIdForm = /^[\x21-\x7e]{1,256}$/;
+
+/**
+ * Find the session of a request; the version that it claims is checked on the way, since the
+ * session's own version is always accepted.
+ *
+ * @param bodies - the parsed messages of a POST, which may claim a version of their own
+ * @throws what the log throws
+ */
+export async function findSession(
+  endpoint: Endpoint,
+  request: HttpRequest,
+  bodies: readonly unknown[],
+): Promise<Found> {
+  const id = request.header("mcp-session-id");
+  const lookup =
+    id !== undefined && sessionIdForm.test(id)
+      ? await endpoint.sessions.find(id as SessionId)
+      : undefined;
+  const session = lookup?.kind === "live" ? lookup.session : undefined;
+  const rejection = checkVersion(request.header("mcp-protocol-version"), bodies, session?.version);
+  if (rejection !== undefined) return { kind: "rejected", rejection };
+  if (session !== undefined) {
+    session.touch();
+    return { kind: "found", session };
+  }
+  return { kind: "rejected", rejection: whyNone(id, lookup) };
+}
+
+/** [C S-04] */
+export function absent(reason: Absence): Rejection {
+  return reject("session-not-found", `The session ${absences[reason]}; begin a new one.`, {
+    data: { reason },
+  });
+}
+
+function whyNone(
+  id: string | undefined,
+  lookup: { readonly kind: string; readonly reason?: Absence } | undefined,
+): Rejection {
+  if (id === undefined || id === "") {
+    return reject(
+      "session-required",
+      "Every request but initialize needs the Mcp-Session-Id that initialize was answered with.",
+    );
+  }
+  if (lookup === undefined) {
+    return reject("invalid-session-id", "The Mcp-Session-Id is not made of visible ASCII.");
+  }
+  return absent(lookup.reason ?? "unknown");
+}
+
+const absences: Readonly<Record<Absence, string>> = {
+  unknown: "is not known here",
+  expired: "has expired",
+  deleted: "was deleted",
+  ended: "has ended",
+};

@@ -1,0 +1,90 @@
+/**
+ * What can be set on the session runtime, with the defaults of the product.
+ */
+import type { Retention } from "@holdfast/contract";
+
+/** How a cursor that cannot be honoured is answered [C R-09]. */
+export type GapSignal = "auto" | "status" | "in-band";
+
+export interface RuntimeOptions {
+  /** Where the endpoint is; `undefined` leaves the choice to the web framework. */
+  readonly path: string | undefined;
+  readonly retention: Retention;
+  /** How long a session may rest before it expires [C S-02]. */
+  readonly idleTtlMs: number;
+  /** The longest that a client may take to come back [C W-02]. */
+  readonly clientReconnectMs: number;
+  /** Pause between comments on an idle viewport; 0 for none [C E-06]. */
+  readonly heartbeatMs: number;
+  /** What `retry:` tells clients [C E-05]. */
+  readonly retryMs: number;
+  /** How long a viewport may live; 0 for no end [C E-11]. */
+  readonly viewportMaxMs: number;
+  readonly gapSignal: GapSignal;
+  /** Names of clients (`clientInfo.name`) that get no priming event [C E-05]. */
+  readonly noPrime: readonly string[];
+  /** Added to the loopback origins and hosts [C P-01]: `https://app.example`, `mcp.example:8443`. */
+  readonly allowedOrigins: readonly string[];
+  readonly allowedHosts: readonly string[];
+  /** Largest request body, bytes. */
+  readonly bodyBytesMax: number;
+}
+
+const minute = 60_000;
+const mebibyte = 2 ** 20;
+
+export const defaultOptions: RuntimeOptions = {
+  path: undefined,
+  retention: { windowMs: 30 * minute, maxEvents: 10_000, maxBytes: 64 * mebibyte },
+  idleTtlMs: 30 * minute,
+  clientReconnectMs: 3 * minute,
+  heartbeatMs: 15_000,
+  retryMs: 1_000,
+  viewportMaxMs: 0,
+  gapSignal: "auto",
+  noPrime: [],
+  allowedOrigins: [],
+  allowedHosts: [],
+  bodyBytesMax: 4 * mebibyte,
+};
+
+/** Named bounds that nobody needs to set. */
+export const bounds = {
+  /** A viewport reads this much of the log at a time. */
+  readEventsMax: 128,
+  readBytesMax: 256 * 1024,
+  /** One write to a socket, characters. */
+  sliceCharsMax: 64 * 1024,
+  /** Text that blocked viewports may hold together before they let go of it, characters. */
+  heldCharsMax: 16 * mebibyte,
+  /** How long a blocked viewport may hold its text within that, milliseconds. */
+  holdMs: 100,
+  /** Heartbeats that a socket may fail to drain before it is given up [C E-09]. */
+  stallHeartbeats: 3,
+  /** The same where heartbeats are off, milliseconds. */
+  stallMs: 45_000,
+  /** `retry:` for a viewport that another took over [C R-02], milliseconds. */
+  takeoverRetryMs: 5_000,
+  /** How long an ended response may take to leave before its socket is destroyed, milliseconds. */
+  lingerMs: 1_000,
+  /** A refused cursor that comes again within this is served in-band [C R-09], milliseconds. */
+  repeatMs: 60_000,
+  /** Refused cursors that a session remembers. */
+  refusedCursorsMax: 64,
+  /** Text that may wait for an upstream that does not read, characters. */
+  upstreamQueueCharsMax: 16 * mebibyte,
+  /** Text that may wait for the log before the upstream is no longer read, characters. */
+  commitQueueCharsMax: 4 * mebibyte,
+  /** Pause before a failed commit is tried again: first, and longest, milliseconds. */
+  commitRetryMs: 100,
+  commitRetryMaxMs: 5_000,
+  /** Delay before the position that was written to a socket is stored [C R-07], milliseconds. */
+  writtenDelayMs: 1_000,
+  /** Pause between sweeps of the log: a twentieth of the window, within these, milliseconds. */
+  sweepPauseMinMs: 20,
+  sweepPauseMaxMs: 1_000,
+  /** Pause between two log lines about breaches, milliseconds. */
+  breachLogPauseMs: 1_000,
+  /** `Retry-After` of a refusal, seconds. */
+  retryAfterS: 5,
+} as const;

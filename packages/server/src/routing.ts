@@ -1,0 +1,94 @@
+/**
+ * Which stream a message of the upstream belongs to, and what is changed in it on the way.
+ *
+ * Pure over the session's tables: what it returns is carried out elsewhere.
+ */
+import { parseMessage, standaloneStream } from "@holdfast/contract";
+import type { InFlightCall, InFlightCalls } from "./calls.ts";
+import { replaceAt, textAt } from "./json/splice.ts";
+
+/** A server-to-client request that waits for its answer [C X-06]. */
+export interface Question {
+  /** The id on the wire, JSON text; unique over every upstream the session ever had. */
+  readonly wireIdJson: string;
+  /** The upstream's own id, JSON text. */
+  readonly idJson: string;
+  readonly stream: number;
+}
+
+export type Route =
+  | { readonly kind: "response"; readonly number: number | string; readonly text: string }
+  | {
+      readonly kind: "request";
+      readonly stream: number;
+      readonly idJson: string;
+      readonly text: string;
+    }
+  | { readonly kind: "notification"; readonly stream: number; readonly text: string }
+  /** The upstream takes a question back; `text` names it by its id on the wire. */
+  | { readonly kind: "withdrawal"; readonly question: Question; readonly text: string }
+  /** Late, or about nothing: nobody waits for it. */
+  | { readonly kind: "dropped"; readonly why: string };
+
+/**
+ * [C E-01] Route one message.
+ *
+ * @param related - the number of the request it belongs to, where the upstream says so
+ */
+export function route(
+  text: string,
+  value: unknown,
+  calls: InFlightCalls,
+  questions: readonly Question[],
+  related: number | undefined,
+): Route {
+  const message = parseMessage(value);
+  switch (message.kind) {
+    case "invalid":
+      return { kind: "dropped", why: message.problem };
+    case "response":
+      if (message.id === null) return { kind: "dropped", why: "An error names no request." };
+      return { kind: "response", number: message.id, text };
+    case "request": {
+      const idJson = textAt(text, "id") ?? "null";
+      return { kind: "request", stream: laneOf(calls, related), idJson, text };
+    }
+    case "notification":
+      return routeNotification(text, message.method, message.params, calls, questions, related);
+  }
+}
+
+function routeNotification(
+  text: string,
+  method: string,
+  params: Readonly<Record<string, unknown>> | undefined,
+  calls: InFlightCalls,
+  questions: readonly Question[],
+  related: number | undefined,
+): Route {
+  if (method === "notifications/progress") {
+    const token = params?.["progressToken"];
+    const call = calls.get(token);
+    if (call?.tokenJson !== undefined) {
+      const spliced = replaceAt(text, ["params", "progressToken"], call.tokenJson);
+      return { kind: "notification", stream: call.stream, text: spliced };
+    }
+    if (calls.isPast(token)) return { kind: "dropped", why: "Progress of a call that is over." };
+  }
+  if (method === "notifications/cancelled") {
+    const idJson = textAt(text, "params", "requestId");
+    const question = questions.findLast((asked) => asked.idJson === idJson);
+    if (question === undefined) return { kind: "dropped", why: "A withdrawal of nothing asked." };
+    const spliced = replaceAt(text, ["params", "requestId"], question.wireIdJson);
+    return { kind: "withdrawal", question, text: spliced };
+  }
+  const isSessionWide =
+    method.endsWith("/list_changed") || method === "notifications/resources/updated";
+  const stream = isSessionWide ? standaloneStream : laneOf(calls, related);
+  return { kind: "notification", stream, text };
+}
+
+function laneOf(calls: InFlightCalls, related: number | undefined): number {
+  const call: InFlightCall | undefined = calls.get(related) ?? calls.oldest();
+  return call?.stream ?? standaloneStream;
+}

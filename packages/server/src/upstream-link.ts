@@ -1,0 +1,132 @@
+/**
+ * A session's line to its upstream: started when it is needed, replaced when it died, fed in order.
+ *
+ *     absent ──send──▶ starting ──setup done──▶ open ──exit──▶ absent
+ *                         └──start failed, exit──▶ absent       every state ──close──▶ closed
+ *
+ * The setup runs on each fresh upstream before anything else reaches it; for the first of a session
+ * there is none, since `initialize` itself is the first message.
+ */
+import { bounds } from "./options.ts";
+import type { Upstream, UpstreamEvents, UpstreamFactory } from "./upstream.ts";
+
+export interface LinkEvents extends Omit<UpstreamEvents, "onExit"> {
+  /** Bring a fresh upstream to where the session is; a rejection gives it up. */
+  setUp(upstream: Upstream): Promise<void>;
+  /** The upstream is gone, or could not be had; what it was doing is over. */
+  onLost(reason: string): void;
+}
+
+type State =
+  | { readonly kind: "absent" }
+  | { readonly kind: "starting" }
+  | { readonly kind: "open"; readonly upstream: Upstream }
+  | { readonly kind: "closed" };
+
+export class UpstreamLink {
+  readonly #factory: UpstreamFactory;
+  readonly #tag: string;
+  readonly #events: LinkEvents;
+  #state: State = { kind: "absent" };
+  /** The upstream that runs, from its start on; the generation tells a late event of an old one. */
+  #current: Upstream | undefined;
+  #generation = 0;
+  #queue: string[] = [];
+  #queuedChars = 0;
+  /** The upstream that is being fed. */
+  #pumped: Upstream | undefined;
+
+  constructor(factory: UpstreamFactory, tag: string, events: LinkEvents) {
+    this.#factory = factory;
+    this.#tag = tag;
+    this.#events = events;
+  }
+
+  /** The upstream does not keep up: what can be refused should be. */
+  get isFull(): boolean {
+    return this.#queuedChars > bounds.upstreamQueueCharsMax;
+  }
+
+  /** Hand a message over, in order; starts an upstream when none runs. */
+  send(text: string): void {
+    if (this.#state.kind === "closed") return;
+    this.#queue.push(text);
+    this.#queuedChars += text.length;
+    if (this.#state.kind === "absent") void this.#start();
+    else if (this.#state.kind === "open") void this.#pump(this.#state.upstream);
+  }
+
+  /** End the upstream, for good. */
+  async close(): Promise<void> {
+    const upstream = this.#current;
+    this.#state = { kind: "closed" };
+    this.#drop();
+    await upstream?.close();
+  }
+
+  async #start(): Promise<void> {
+    this.#state = { kind: "starting" };
+    this.#generation++;
+    const generation = this.#generation;
+    const isCurrent = () => generation === this.#generation && this.#state.kind !== "closed";
+    try {
+      const upstream = await this.#factory.start(
+        { tag: this.#tag },
+        {
+          onMessage: (text, related) =>
+            isCurrent() ? this.#events.onMessage(text, related) : undefined,
+          onOversized: (message) => {
+            if (isCurrent()) this.#events.onOversized(message);
+          },
+          onExit: (reason) => {
+            if (isCurrent()) this.#lose(reason);
+          },
+        },
+      );
+      if (!isCurrent()) {
+        await upstream.close();
+        return;
+      }
+      this.#current = upstream;
+      await this.#events.setUp(upstream);
+      if (!isCurrent()) return;
+      this.#state = { kind: "open", upstream };
+      await this.#pump(upstream);
+    } catch (error) {
+      if (isCurrent()) this.#lose(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  async #pump(upstream: Upstream): Promise<void> {
+    if (this.#pumped === upstream) return;
+    this.#pumped = upstream;
+    const generation = this.#generation;
+    try {
+      for (;;) {
+        const text = this.#queue.shift();
+        if (text === undefined || generation !== this.#generation) break;
+        this.#queuedChars -= text.length;
+        await upstream.send(text);
+      }
+    } catch {
+      // The upstream tells its end by `onExit`, which says why; what was queued goes with it.
+    } finally {
+      if (this.#pumped === upstream) this.#pumped = undefined;
+    }
+  }
+
+  #lose(reason: string): void {
+    const upstream = this.#current;
+    this.#state = { kind: "absent" };
+    this.#drop();
+    void upstream?.close();
+    this.#events.onLost(reason);
+  }
+
+  #drop(): void {
+    this.#generation++;
+    this.#current = undefined;
+    this.#queue = [];
+    this.#queuedChars = 0;
+  }
+}

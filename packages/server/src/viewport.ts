@@ -1,0 +1,372 @@
+/**
+ * A viewport: one HTTP response that shows part of one stream.
+ *
+ * It has one mechanism. It reads the log after its own cursor, writes what it got, and reads again;
+ * when there is nothing it waits to be woken. Live is catch-up at the head: replay and live cannot
+ * race, and a slow reader costs nothing, since its events wait in the log.
+ *
+ *     reading ──events──▶ writing ──drained──▶ reading
+ *        │ none                 └─blocked─▶ waits; lets go of its text, reads it again later
+ *        ▼
+ *     waiting ──woken──▶ reading          every state ──stop, close──▶ over
+ */
+import {
+  closeFrame,
+  type EventPlace,
+  encodeEventId,
+  frameEvent,
+  heartbeatFrame,
+  retryFrame,
+} from "@holdfast/contract";
+import type { EndReason, LoggedEvent, ReadOutcome } from "@holdfast/log";
+import type { Sink } from "./http/exchange.ts";
+import { bounds } from "./options.ts";
+
+/** How a viewport ended; only `finished` and `ended` say anything about stream or session. */
+export type ViewportEnd =
+  | "finished"
+  | "ended"
+  | "taken-over"
+  | "released"
+  | "evicted"
+  | "stalled"
+  | "disconnected";
+
+/** The stream that a viewport shows. */
+export interface ViewportSource {
+  readonly stream: number;
+  read(cursor: EventPlace): Promise<ReadOutcome>;
+  follow(wake: () => void): () => void;
+  /** Set once the session is over, and every event of its end is in the log. */
+  ended(): EndReason | undefined;
+  /** While the session is being ended: resolves when that is settled. */
+  ending(): Promise<unknown> | undefined;
+  /** Events up to here were handed to the socket. */
+  onWritten(position: number): void;
+}
+
+export interface ViewportSettings {
+  readonly heartbeatMs: number;
+  readonly retryMs: number;
+  readonly viewportMaxMs: number;
+}
+
+export interface ViewportStart {
+  readonly cursor: EventPlace;
+  /** What the response begins with: a priming event or a comment, a gap. */
+  readonly preface: string;
+  /** What a reader of a gap is told when the stream is finished without its response. */
+  readonly epilogue?: string;
+  /** Events after the cursor that were read already. */
+  readonly events?: readonly LoggedEvent[];
+}
+
+/** How much text the blocked viewports of a runtime hold, so that it can be bounded [C E-09]. */
+export class HeldText {
+  #chars = 0;
+
+  isOver(): boolean {
+    return this.#chars > bounds.heldCharsMax;
+  }
+
+  add(chars: number): void {
+    this.#chars += chars;
+  }
+}
+
+interface Stop {
+  readonly cause: ViewportEnd;
+  readonly frame: string;
+  /** Do not wait for the end of a frame that is half written. */
+  readonly isUrgent: boolean;
+}
+
+/** `undefined`: written; else why not. */
+type Shown = ViewportEnd | undefined;
+
+export class Viewport {
+  readonly #source: ViewportSource;
+  readonly #sink: Sink;
+  readonly #settings: ViewportSettings;
+  readonly #held: HeldText;
+  #cursor: EventPlace;
+  /** A change came that the last read may not have seen. */
+  #isWoken = false;
+  #wakeUp: (() => void) | undefined;
+  #stop: Stop | undefined;
+  #isClosed = false;
+  /** Ticks in a row at which the socket had not drained. */
+  #stalledTicks = 0;
+  /** Set while a frame is half written: no comment may stand in it. */
+  #isMidFrame = false;
+
+  constructor(
+    source: ViewportSource,
+    sink: Sink,
+    settings: ViewportSettings,
+    held: HeldText,
+    cursor: EventPlace,
+  ) {
+    this.#source = source;
+    this.#sink = sink;
+    this.#settings = settings;
+    this.#held = held;
+    this.#cursor = cursor;
+  }
+
+  /** Show the stream until the viewport is over; never rejects for what a peer does. */
+  async run(start: ViewportStart): Promise<ViewportEnd> {
+    const unfollow = this.#source.follow(() => this.#wake());
+    this.#sink.onClose(() => {
+      this.#isClosed = true;
+      this.#wake();
+    });
+    const timers = this.#startTimers();
+    try {
+      return await this.#loop(start, timers.beat);
+    } finally {
+      unfollow();
+      timers.clear();
+    }
+  }
+
+  /** Another viewport shows the stream from now on [C R-02]. */
+  takeOver(): void {
+    this.#halt({ cause: "taken-over", frame: retryFrame(bounds.takeoverRetryMs), isUrgent: true });
+  }
+
+  /** Let the reader go; it comes back after `retryMs` [C E-11] [C D-02]. */
+  release(retryMs: number): void {
+    this.#halt({ cause: "released", frame: retryFrame(retryMs), isUrgent: false });
+  }
+
+  /** Look again: the session was ended. */
+  refresh(): void {
+    this.#wake();
+  }
+
+  async #loop(start: ViewportStart, beat: NodeJS.Timeout): Promise<ViewportEnd> {
+    this.#sink.write(start.preface);
+    let known = start.events;
+    for (;;) {
+      if (this.#isClosed) return "disconnected";
+      if (this.#stop !== undefined) return this.#leave(this.#stop);
+      this.#isWoken = false;
+      // Asked before the read: what the read then misses, it misses at the end for good.
+      const ended = this.#source.ended();
+      const outcome: ReadOutcome =
+        known === undefined
+          ? await this.#source.read(this.#cursor)
+          : { kind: "events", events: known };
+      known = undefined;
+      if (outcome.kind === "events") {
+        if (outcome.events.length > 0) {
+          const cause = await this.#show(outcome.events);
+          beat.refresh();
+          if (cause !== undefined) return this.#abandon(cause);
+        } else if (ended !== undefined) {
+          return this.#close(ended);
+        } else {
+          await this.#sleep();
+        }
+      } else if (outcome.kind === "finished") {
+        await this.#source.ending();
+        const reason = this.#source.ended();
+        if (start.epilogue !== undefined) this.#sink.write(start.epilogue);
+        if (reason !== undefined) return this.#close(reason);
+        this.#sink.end();
+        return "finished";
+      } else {
+        // [C E-09] evicted under a reader that is too slow: its resume is told the extent.
+        this.#sink.end();
+        return "evicted";
+      }
+    }
+  }
+
+  /** Write events in pieces that the socket can swallow; the cursor moves with each. */
+  async #show(events: readonly LoggedEvent[]): Promise<Shown> {
+    let frames = "";
+    let through: EventPlace | undefined;
+    for (const event of events) {
+      if (this.#stop !== undefined) break;
+      const frame = frameEvent({ id: encodeEventId(event.place), data: event.text });
+      if (frame.length > bounds.sliceCharsMax) {
+        const cause = (await this.#write(frames, through)) ?? (await this.#showLarge(frame, event));
+        if (cause !== undefined) return cause;
+        frames = "";
+        through = undefined;
+        continue;
+      }
+      frames += frame;
+      through = event.place;
+      if (frames.length >= bounds.sliceCharsMax) {
+        const cause = await this.#write(frames, through);
+        if (cause !== undefined) return cause;
+        frames = "";
+        through = undefined;
+      }
+    }
+    return this.#write(frames, through);
+  }
+
+  /** Hand whole frames to the socket; `through` is the newest event in them. */
+  async #write(frames: string, through: EventPlace | undefined): Promise<Shown> {
+    if (through === undefined) return undefined;
+    if (this.#isClosed) return "disconnected";
+    const isOpen = this.#sink.write(frames);
+    this.#advance(through);
+    if (isOpen) return undefined;
+    await this.#drained();
+    return this.#isClosed ? this.#causeOfClose() : undefined;
+  }
+
+  /**
+   * Hand one large frame to the socket, slice by slice. While the socket is blocked for long, the
+   * text is let go and read again from the log: what waits, waits there [C E-09].
+   */
+  async #showLarge(first: string, event: LoggedEvent): Promise<Shown> {
+    let frame: string | undefined = first;
+    const length = first.length;
+    this.#isMidFrame = true;
+    for (let at = 0; at < length; ) {
+      if (this.#isClosed) return this.#causeOfClose();
+      if (this.#stop?.isUrgent === true) return this.#stop.cause;
+      frame ??= await this.#readAgain(event.place);
+      if (frame === undefined) return "evicted";
+      const end = sliceEnd(frame, at);
+      const isOpen = this.#sink.write(frame.slice(at, end));
+      at = end;
+      if (isOpen) continue;
+      const isQuick = !this.#held.isOver() && (await this.#drainsSoon(length));
+      if (isQuick) continue;
+      frame = undefined;
+      await this.#drained();
+    }
+    this.#isMidFrame = false;
+    this.#advance(event.place);
+    return undefined;
+  }
+
+  async #readAgain(place: EventPlace): Promise<string | undefined> {
+    const outcome = await this.#source.read(this.#cursor);
+    if (outcome.kind !== "events") return undefined;
+    const event = outcome.events.find((other) => other.place.position === place.position);
+    return event && frameEvent({ id: encodeEventId(event.place), data: event.text });
+  }
+
+  /** Wait a moment for the socket while the text is held. */
+  async #drainsSoon(chars: number): Promise<boolean> {
+    this.#held.add(chars);
+    let timer: NodeJS.Timeout | undefined;
+    const isLate = new Promise<boolean>((resolve) => {
+      timer = setTimeout(() => resolve(false), bounds.holdMs);
+    });
+    try {
+      return await Promise.race([this.#drained().then(() => true), isLate]);
+    } finally {
+      clearTimeout(timer);
+      this.#held.add(-chars);
+    }
+  }
+
+  /** Resolves when the socket takes more, is gone, or an urgent stop came. */
+  async #drained(): Promise<void> {
+    const drained = this.#sink.drained();
+    let isOver = false;
+    void drained.then(() => {
+      isOver = true;
+      this.#wakeUp?.();
+    });
+    while (!isOver && !this.#isClosed && this.#stop?.isUrgent !== true) await this.#pause();
+  }
+
+  #advance(place: EventPlace): void {
+    this.#cursor = place;
+    this.#source.onWritten(place.position);
+  }
+
+  #wake(): void {
+    this.#isWoken = true;
+    this.#wakeUp?.();
+  }
+
+  async #sleep(): Promise<void> {
+    if (!this.#isWoken) await this.#pause();
+  }
+
+  #pause(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wakeUp = () => {
+        this.#wakeUp = undefined;
+        resolve();
+      };
+    });
+  }
+
+  #halt(stop: Stop): void {
+    this.#stop ??= stop;
+    this.#wake();
+  }
+
+  #startTimers(): { readonly beat: NodeJS.Timeout; clear(): void } {
+    const { heartbeatMs, viewportMaxMs, retryMs } = this.#settings;
+    const tickMs = heartbeatMs > 0 ? heartbeatMs : bounds.stallMs / bounds.stallHeartbeats;
+    const beat = setTimeout(() => this.#tick(beat), tickMs);
+    const max =
+      viewportMaxMs > 0 ? setTimeout(() => this.release(retryMs), viewportMaxMs) : undefined;
+    return {
+      beat,
+      clear: () => {
+        clearTimeout(beat);
+        clearTimeout(max);
+      },
+    };
+  }
+
+  /** [C E-06] [C E-09] once a heartbeat without an event: say where the reader should be. */
+  #tick(beat: NodeJS.Timeout): void {
+    if (this.#isClosed) return;
+    beat.refresh();
+    if (!this.#sink.isDrained()) {
+      this.#stalledTicks++;
+      if (this.#stalledTicks >= bounds.stallHeartbeats) this.#sink.destroy();
+      return;
+    }
+    this.#stalledTicks = 0;
+    if (this.#settings.heartbeatMs > 0 && !this.#isMidFrame) {
+      this.#sink.write(heartbeatFrame(encodeEventId(this.#cursor)));
+    }
+  }
+
+  #causeOfClose(): ViewportEnd {
+    return this.#stalledTicks >= bounds.stallHeartbeats ? "stalled" : "disconnected";
+  }
+
+  #leave(stop: Stop): ViewportEnd {
+    this.#sink.write(stop.frame);
+    this.#sink.end();
+    return stop.cause;
+  }
+
+  /** Over in the middle of a frame: nothing more can be said on this connection. */
+  #abandon(cause: ViewportEnd): ViewportEnd {
+    this.#sink.destroy();
+    return cause;
+  }
+
+  /** [C D-01] */
+  #close(reason: EndReason): ViewportEnd {
+    this.#sink.write(closeFrame(reason));
+    this.#sink.end();
+    return "ended";
+  }
+}
+
+/** The end of the slice that begins at `at`; never between the halves of a surrogate pair. */
+function sliceEnd(text: string, at: number): number {
+  const end = Math.min(at + bounds.sliceCharsMax, text.length);
+  const last = text.charCodeAt(end - 1);
+  const isHighSurrogate = last >= 0xd800 && last <= 0xdbff;
+  return isHighSurrogate && end < text.length ? end + 1 : end;
+}
