@@ -6,6 +6,14 @@ export {
   type RpcMessage,
 } from "./event-stream.ts";
 export { type FakeClock, fakeClock } from "./fake-clock.ts";
+export type { Cut, FaultConnection } from "./fault-connection.ts";
+export {
+  type FaultProxy,
+  type FaultProxyCounts,
+  type FaultProxyOptions,
+  faultProxy,
+} from "./fault-proxy.ts";
+export type { CutManner, FaultRules, Refusal } from "./fault-rules.ts";
 export {
   type ExchangeEnd,
   type HttpExchange,
