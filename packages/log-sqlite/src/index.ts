@@ -1,1 +1,1 @@
-export {};
+export { type SqliteLogOptions, sqliteLog } from "./sqlite-log.ts";

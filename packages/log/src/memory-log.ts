@@ -90,7 +90,8 @@ class MemoryLog implements EventLog {
       commit.ops,
     );
     if (plan.kind !== "planned") {
-      if (known !== undefined) this.#attempts.remember(id, commit.id, plan);
+      // Nothing is remembered of a session that is not there.
+      if (plan.kind !== "absent") this.#attempts.remember(id, commit.id, plan);
       return plan;
     }
     const session = known ?? emptySession(plan.session);

@@ -1,0 +1,143 @@
+/** Many commits, one transaction: carried out in their order, or none of them. */
+import assert from "node:assert/strict";
+import {
+  type Attempts,
+  type Commit,
+  type CommitOutcome,
+  createEvictionTally,
+  type Eviction,
+  type Followers,
+  type LogSettings,
+  type LogTime,
+  type Plan,
+  planCommit,
+  type SessionId,
+} from "@holdfast/log";
+import type { SessionEntry } from "./book.ts";
+import { enforceCaps } from "./caps.ts";
+import type { Recent } from "./recent.ts";
+import { type Writer, writePlan } from "./write.ts";
+
+/** What the commits of an open log work with. */
+export interface Desk extends Writer {
+  readonly settings: LogSettings;
+  readonly incarnation: string;
+  readonly time: LogTime;
+  readonly followers: Followers;
+  readonly attempts: Attempts;
+  readonly recent: Recent;
+}
+
+export interface Request {
+  readonly session: SessionId;
+  readonly commit: Commit;
+}
+
+export interface Done {
+  readonly outcome: CommitOutcome;
+  readonly evictions: readonly Eviction[];
+  /** Of which streams there is news. */
+  readonly news: ReadonlySet<number>;
+  readonly isEnd: boolean;
+}
+
+/** A commit that made no sense; it alone is refused. */
+export interface Senseless {
+  readonly error: assert.AssertionError;
+}
+
+export type Answer = Done | Senseless;
+
+/**
+ * @returns one answer for each request, in their order, true once the transaction is committed
+ * @throws what SQLite throws; nothing has changed then, and sessions of `requests` are forgotten
+ */
+export function runBatch(desk: Desk, requests: readonly Request[]): readonly Answer[] {
+  const { run, book, attempts } = desk;
+  const answers: Answer[] = [];
+  try {
+    run.begin.run();
+    // Of this batch alone; remembered for good when it is committed.
+    const fresh = new Map<string, CommitOutcome>();
+    for (const request of requests) {
+      const { session, commit } = request;
+      const key = `${session} ${commit.id}`;
+      const first = attempts.recall(session, commit.id) ?? fresh.get(key);
+      const answer = first === undefined ? answerOne(desk, request) : withoutEffect(first);
+      if (commit.id !== undefined && isMemorable(answer)) fresh.set(key, answer.outcome);
+      answers.push(answer);
+    }
+    run.commit.run();
+  } catch (error) {
+    for (const { session } of requests) book.drop(session);
+    throw error;
+  }
+  requests.forEach(({ session, commit }, i) => {
+    const answer = answers[i];
+    if (answer !== undefined && isMemorable(answer)) {
+      attempts.remember(session, commit.id, answer.outcome);
+    }
+  });
+  return answers;
+}
+
+/** Nothing is remembered of a session that is not there, nor of a mistake. */
+function isMemorable(answer: Answer): answer is Done {
+  return !("error" in answer) && answer.outcome.kind !== "absent";
+}
+
+function withoutEffect(outcome: CommitOutcome): Done {
+  return { outcome, evictions: [], news: new Set(), isEnd: false };
+}
+
+function answerOne(desk: Desk, request: Request): Answer {
+  const known = desk.book.session(request.session);
+  let plan: ReturnType<typeof planCommit>;
+  try {
+    plan = planOne(desk, request, known);
+  } catch (error) {
+    if (error instanceof assert.AssertionError) return { error };
+    throw error;
+  }
+  if (plan.kind !== "planned") return withoutEffect({ kind: plan.kind });
+  return carryOut(desk, request.session, known, plan);
+}
+
+function planOne(
+  { book, incarnation, settings }: Desk,
+  { session: id, commit }: Request,
+  known: SessionEntry | undefined,
+): ReturnType<typeof planCommit> {
+  return planCommit(
+    {
+      id,
+      session: known?.state,
+      stream: (stream) => known && book.stream(known, stream)?.state,
+      responseBytes: () => (known === undefined ? 0 : book.totals(known).responseBytes),
+      incarnation,
+      wallMs: settings.clock.wallMs(),
+      bytesMax: settings.retention.maxBytes,
+    },
+    commit.ops,
+  );
+}
+
+function carryOut(desk: Desk, id: SessionId, known: SessionEntry | undefined, plan: Plan): Done {
+  const { run, book, settings, time, followers, recent } = desk;
+  const entry = writePlan(desk, id, known, plan, time.stampMs());
+  plan.events.forEach(({ stream: number, kind, text, bytes }, i) => {
+    const stream = entry.streams.get(number);
+    const place = plan.appended[i];
+    if (stream === undefined || place === undefined) return;
+    if (followers.isFollowed(id, number)) recent.keep(stream, { place, kind, text }, bytes);
+    else recent.drop(stream);
+  });
+  const { appended, begun } = plan;
+  const outcome: CommitOutcome = { kind: "committed", appended, begun };
+  const isEnd = plan.session.ended !== undefined;
+  if (plan.events.length === 0) return { outcome, evictions: [], news: plan.news, isEnd };
+  const tally = createEvictionTally();
+  const evicted = enforceCaps(run, book, entry, settings.retention, time.nowMs(), tally);
+  const news = evicted.size === 0 ? plan.news : new Set([...plan.news, ...evicted]);
+  return { outcome, evictions: tally.list(), news, isEnd };
+}

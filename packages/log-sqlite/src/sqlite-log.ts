@@ -1,0 +1,338 @@
+/**
+ * The event log in a SQLite file: the embedded default, for one process at a time.
+ *
+ * A thin shell: commits of one turn of the event loop wait here and are written in one transaction
+ * (batch.ts); reads judge a cursor and show what is after it; the rest is opening and closing.
+ */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { isAbsolute, resolve } from "node:path";
+import { type EventPlace, LogError } from "@holdfast/contract";
+import {
+  type Attempts,
+  type Commit,
+  type CommitOutcome,
+  createAttempts,
+  createEvictionTally,
+  createFollowers,
+  type EventLog,
+  type Eviction,
+  type Followers,
+  judge,
+  type LoggedEvent,
+  type LogSettings,
+  placeAt,
+  type ReadLimit,
+  type ReadOutcome,
+  randomIncarnation,
+  type SessionId,
+  type SessionState,
+  type StreamState,
+  type SweepOutcome,
+  startLogTime,
+} from "@holdfast/log";
+import { type Answer, type Desk, type Request, runBatch } from "./batch.ts";
+import { createBook, type StreamEntry } from "./book.ts";
+import { workingFault } from "./faults.ts";
+import { closeFile, type LogFile, openFile } from "./file.ts";
+import { createRecent } from "./recent.ts";
+import { kindOf } from "./rows.ts";
+import type { EventRow } from "./statements.ts";
+import { type Sweep, sweepStep } from "./sweep.ts";
+import type { SqliteDurability } from "./takeover.ts";
+
+export interface SqliteLogOptions {
+  /** What an acknowledged commit survives; `process` by default, `power` syncs every batch. */
+  readonly durability?: SqliteDurability;
+  /** Names this start of the machine; the empty text when that is not known [C R-08]. */
+  readonly bootId?: () => string;
+}
+
+/** Commits that one transaction carries; the rest waits for the next turn. */
+const batchMax = 1_000;
+/** Log time is written to the file this often while there are commits, and while there are none. */
+const baseEveryMs = 1_000;
+const idleBaseEveryMs = 60_000;
+
+interface Opened {
+  readonly file: LogFile;
+  readonly desk: Desk;
+  readonly sweep: Sweep;
+  seq: number;
+  baseMs: number;
+  isBusy: boolean;
+}
+
+interface Waiting extends Request {
+  readonly resolve: (outcome: CommitOutcome) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * An event log in one file, with `-wal`, `-shm`, `.lock` and `.pid` beside it.
+ *
+ * @param path - of a file that is there or is to be made; relative to the working directory
+ */
+export function sqliteLog(path: string, options: SqliteLogOptions = {}): EventLog {
+  if (path === "" || path.startsWith(":")) throw new TypeError(`"${path}" is no path of a file.`);
+  return new SqliteLog(path, options);
+}
+
+class SqliteLog implements EventLog {
+  readonly durability: SqliteDurability;
+  readonly location: string;
+  readonly #path: string;
+  readonly #bootId: () => string;
+  readonly #followers: Followers = createFollowers();
+  readonly #attempts: Attempts = createAttempts();
+  #waiting: Waiting[] = [];
+  /** Set while the log is open. */
+  #opened: Opened | undefined;
+
+  constructor(path: string, { durability = "process", bootId = readBootId }: SqliteLogOptions) {
+    this.durability = durability;
+    this.location = `sqlite:${path}`;
+    this.#path = isAbsolute(path) ? path : resolve(path);
+    this.#bootId = bootId;
+  }
+
+  async open(settings: LogSettings): Promise<void> {
+    assert(this.#opened === undefined, "open: the log is open");
+    const incarnation = (settings.randomIncarnation ?? randomIncarnation)();
+    const opening = { bootId: this.#bootId(), durability: this.durability, incarnation };
+    const file = openFile(this.#path, opening, settings.clock.wallMs());
+    const recent = createRecent();
+    const book = createBook(file.run, file.meta, this.#followers, recent.drop);
+    const { baseMs } = file.meta;
+    const opened: Opened = {
+      file,
+      sweep: { passed: 0 },
+      seq: file.seq,
+      baseMs,
+      isBusy: false,
+      desk: {
+        run: file.run,
+        book,
+        settings,
+        incarnation,
+        recent,
+        time: startLogTime(settings.clock, baseMs),
+        followers: this.#followers,
+        attempts: this.#attempts,
+        nextSeq: () => {
+          opened.seq += 1;
+          return opened.seq;
+        },
+      },
+    };
+    this.#opened = opened;
+  }
+
+  commit(session: SessionId, commit: Commit): Promise<CommitOutcome> {
+    return new Promise((resolve, reject) => {
+      this.#open();
+      this.#waiting.push({ session, commit, resolve, reject });
+      if (this.#waiting.length === 1) setImmediate(() => this.#flush());
+    });
+  }
+
+  async read(id: SessionId, cursor: EventPlace, limit: ReadLimit): Promise<ReadOutcome> {
+    const { file, desk } = this.#open();
+    try {
+      const entry = desk.book.session(id);
+      if (entry === undefined || entry.isPurged) return { kind: "absent" };
+      const { tag } = entry.state;
+      const stream = cursor.tag === tag ? desk.book.stream(entry, cursor.stream) : undefined;
+      const judgement = judge(cursor, tag, stream?.state, desk.incarnation);
+      if (judgement.kind !== "honoured") return judgement;
+      assert(stream !== undefined, "a cursor of an unknown stream was honoured");
+      const events = eventsAfter(desk, entry.id, tag, stream, cursor.position, limit);
+      desk.book.trim();
+      return { kind: "events", events };
+    } catch (error) {
+      throw workingFault(error, file.path);
+    }
+  }
+
+  async session(id: SessionId): Promise<SessionState | undefined> {
+    const { file, desk } = this.#open();
+    try {
+      const entry = desk.book.session(id);
+      desk.book.trim();
+      return entry?.state;
+    } catch (error) {
+      throw workingFault(error, file.path);
+    }
+  }
+
+  async stream(id: SessionId, stream: number): Promise<StreamState | undefined> {
+    const { file, desk } = this.#open();
+    try {
+      const entry = desk.book.session(id);
+      if (entry === undefined || entry.isPurged) return undefined;
+      const state = desk.book.stream(entry, stream)?.state;
+      desk.book.trim();
+      return state;
+    } catch (error) {
+      throw workingFault(error, file.path);
+    }
+  }
+
+  follow(id: SessionId, stream: number, wake: () => void): () => void {
+    const leave = this.#followers.follow(id, stream, wake);
+    return () => {
+      leave();
+      if (this.#followers.isFollowed(id, stream)) return;
+      const desk = this.#opened?.desk;
+      const entry = desk?.book.peek(id)?.streams.get(stream);
+      if (entry !== undefined) desk?.recent.drop(entry);
+    };
+  }
+
+  async sweep(): Promise<SweepOutcome> {
+    const opened = this.#open();
+    const { run, book, attempts, settings, time } = opened.desk;
+    const { windowMs } = settings.retention;
+    const nowMs = time.nowMs();
+    const tally = createEvictionTally();
+    const passed = opened.sweep.passed;
+    let isBehind: boolean;
+    try {
+      run.begin.run();
+      isBehind = sweepStep(opened.sweep, { run, book, attempts, nowMs, windowMs, tally });
+      const everyMs = opened.isBusy ? baseEveryMs : idleBaseEveryMs;
+      if (nowMs - opened.baseMs >= everyMs) this.#writeBase(opened, nowMs);
+      run.commit.run();
+    } catch (error) {
+      rollBack(opened);
+      opened.sweep.passed = passed;
+      book.clear();
+      throw workingFault(error, opened.file.path);
+    }
+    this.#tell(tally.list());
+    return { isBehind };
+  }
+
+  async close(): Promise<void> {
+    const opened = this.#opened;
+    if (opened === undefined) return;
+    while (this.#waiting.length > 0) this.#flush();
+    this.#opened = undefined;
+    this.#attempts.clear();
+    try {
+      opened.desk.run.setClean.run(opened.desk.time.nowMs());
+    } catch (error) {
+      throw workingFault(error, opened.file.path);
+    } finally {
+      closeFile(opened.file);
+    }
+  }
+
+  #flush(): void {
+    const opened = this.#opened;
+    if (opened === undefined || this.#waiting.length === 0) return;
+    const batch = this.#waiting.slice(0, batchMax);
+    this.#waiting = this.#waiting.slice(batchMax);
+    if (this.#waiting.length > 0) setImmediate(() => this.#flush());
+    let answers: readonly Answer[];
+    try {
+      answers = runBatch(opened.desk, batch);
+    } catch (error) {
+      rollBack(opened);
+      const fault = workingFault(error, opened.file.path);
+      for (const { reject } of batch) reject(fault);
+      return;
+    }
+    opened.isBusy = true;
+    batch.forEach(({ resolve, reject }, i) => {
+      const answer = answers[i];
+      if (answer === undefined) reject(new Error("a commit was not answered"));
+      else if ("error" in answer) reject(answer.error);
+      else resolve(answer.outcome);
+    });
+    this.#spread(batch, answers);
+    opened.desk.book.trim();
+  }
+
+  /** Tell of evictions, and wake who follows: each stream once, however many commits changed it. */
+  #spread(batch: readonly Waiting[], answers: readonly Answer[]): void {
+    const news = new Map<SessionId, Set<number>>();
+    const ended = new Set<SessionId>();
+    answers.forEach((answer, i) => {
+      const session = batch[i]?.session;
+      if (session === undefined || "error" in answer) return;
+      this.#tell(answer.evictions);
+      if (answer.isEnd) ended.add(session);
+      const streams = news.get(session) ?? new Set();
+      news.set(session, streams);
+      for (const stream of answer.news) streams.add(stream);
+    });
+    for (const [session, streams] of news) {
+      if (ended.has(session)) this.#followers.wakeAll(session);
+      else this.#followers.wake(session, streams);
+    }
+  }
+
+  #writeBase(opened: Opened, nowMs: number): void {
+    opened.desk.run.setBase.run(nowMs);
+    opened.baseMs = nowMs;
+    opened.isBusy = false;
+  }
+
+  #tell(evictions: readonly Eviction[]): void {
+    for (const eviction of evictions) this.#opened?.desk.settings.onEvicted?.(eviction);
+  }
+
+  #open(): Opened {
+    if (this.#opened === undefined) throw new LogError("ERR_LOG_CLOSED", "The log is not open.");
+    return this.#opened;
+  }
+}
+
+function eventsAfter(
+  { run, recent }: Desk,
+  session: number,
+  tag: string,
+  stream: StreamEntry,
+  position: number,
+  limit: ReadLimit,
+): readonly LoggedEvent[] {
+  if (position >= stream.state.head) return [];
+  const shown: LoggedEvent[] = [];
+  let bytes = 0;
+  const isShown = (size: number) => {
+    bytes += size;
+    return shown.length < limit.events && (shown.length === 0 || bytes <= limit.bytes);
+  };
+  const slice = recent.after(stream, position);
+  if (slice !== undefined) {
+    const { events, sizes } = slice.kept;
+    for (let i = slice.from; i < events.length; i += 1) {
+      const event = events[i];
+      if (event === undefined || !isShown(sizes[i] ?? 0)) break;
+      shown.push(event);
+    }
+    return shown;
+  }
+  const number = stream.state.stream;
+  for (const row of run.events.iterate(session, number, position, limit.events)) {
+    const event = row as unknown as EventRow;
+    if (!isShown(event.bytes)) break;
+    const place = placeAt(tag, stream.state, event.position);
+    shown.push({ place, kind: kindOf(event.kind), text: event.text });
+  }
+  return shown;
+}
+
+function rollBack({ file, desk }: Opened): void {
+  if (file.db.isTransaction) desk.run.rollback.run();
+}
+
+function readBootId(): string {
+  try {
+    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+  } catch {
+    // Not Linux: an unclean stop then counts as a possible loss.
+    return "";
+  }
+}
