@@ -1,0 +1,85 @@
+import { expect, test } from "vitest";
+import { type Invocation, parseCommandLine } from "./command-line.ts";
+
+function parse(...argv: string[]): Invocation {
+  return parseCommandLine(argv, {}, "1.2.3");
+}
+
+function textOf(invocation: Invocation): string {
+  if (invocation.kind !== "text") throw new Error(`a text was expected, not ${invocation.kind}`);
+  return invocation.text;
+}
+
+/** Lines and columns. */
+function extent(text: string): [lines: number, columns: number] {
+  const lines = text.trimEnd().split("\n");
+  return [lines.length, Math.max(...lines.map((line) => line.length))];
+}
+
+test("what follows -- is the command, word by word", () => {
+  const invocation = parse(
+    "serve",
+    "--port",
+    "0",
+    "--",
+    "node",
+    "a b.js",
+    "--port",
+    "9",
+    "--",
+    "-h",
+  );
+  expect(invocation).toMatchObject({
+    kind: "serve",
+    options: { port: 0 },
+    command: "node",
+    args: ["a b.js", "--port", "9", "--", "-h"],
+  });
+});
+
+test.each([[["--help"]], [["-h"]], [[]]])("the help of %j fits a screen", (argv) => {
+  const text = textOf(parse(...argv));
+  expect(text).toContain("serve");
+  expect(text).toContain("demo");
+  const [lines, columns] = extent(text);
+  expect(lines).toBeLessThanOrEqual(24);
+  expect(columns).toBeLessThanOrEqual(100);
+});
+
+test.each([[["serve", "--help"]], [["demo", "serve", "--help"]]])("so does that of %j", (argv) => {
+  const text = textOf(parse(...argv));
+  expect(text).toContain("--no-prime <NAME>");
+  expect(text).toMatch(/--window <TIME> .*\(30m\)/);
+  const [lines, columns] = extent(text);
+  expect(lines).toBeLessThanOrEqual(45);
+  expect(columns).toBeLessThanOrEqual(100);
+});
+
+test("the version", () => {
+  expect(textOf(parse("--version")).trim()).toBe("1.2.3");
+});
+
+test("demo serve has a log of its own, and takes the options of serve", () => {
+  expect(parse("demo", "serve", "--port", "0")).toMatchObject({
+    kind: "demo-serve",
+    options: { port: 0, log: { kind: "sqlite", path: "./.holdfast/holdfast.db" } },
+  });
+  expect(parse("demo", "serve", "--log", "memory:")).toMatchObject({
+    options: { log: { kind: "memory" } },
+  });
+});
+
+test.each([
+  [["serve"], /no command to serve/, /holdfast serve -- node server.js/],
+  [["serve", "--"], /no command to serve/, /holdfast serve --/],
+  [["serve", "--", ""], /no command to serve/, /holdfast serve --/],
+  [["srve"], /Unknown command 'srve'/, /serve/],
+  [["demo", "serve", "--", "x"], /demo serve takes no command/, /holdfast serve -- x/],
+  [["demo", "serve", "x"], /Too many arguments|takes no/, /./],
+  [["--nonsense"], /Unknown option '--nonsense'/, /--help/],
+])("%j is wrong use", (argv, problem, fix) => {
+  const invocation = parse(...argv);
+  if (invocation.kind !== "wrong") throw new Error("it was taken");
+  expect(invocation.problem).toMatch(problem);
+  expect(invocation.fix).toMatch(fix);
+});

@@ -1,0 +1,191 @@
+/**
+ * The command tree: arguments and environment in, what is to be done out. Pure; commander reads
+ * the words and writes the help, the table of serve-options.ts gives the options their meaning.
+ */
+import { Command, CommanderError, Option } from "commander";
+import {
+  type GivenOptions,
+  readServeOptions,
+  type ServeOptions,
+  type ServeOptionsOutcome,
+  serveOptionRows,
+  variableOf,
+  type WrongUse,
+} from "./serve-options.ts";
+
+export type Invocation =
+  | {
+      readonly kind: "serve";
+      readonly options: ServeOptions;
+      readonly command: string;
+      readonly args: readonly string[];
+    }
+  /** Serve the demo server. */
+  | { readonly kind: "demo-serve"; readonly options: ServeOptions }
+  /** Help or version: to stdout. */
+  | { readonly kind: "text"; readonly text: string }
+  | ({ readonly kind: "wrong" } & WrongUse);
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** Where `demo serve` keeps what outlives it, in the working directory. */
+export const demoDirectory = ".holdfast";
+
+const columnsMax = 100;
+
+/**
+ * Read a command line.
+ *
+ * @param argv - what follows `holdfast`
+ * @param env - for the `HOLDFAST_…` variables
+ * @param version - of this program
+ */
+export function parseCommandLine(argv: readonly string[], env: Env, version: string): Invocation {
+  // What follows the first `--` is the operator's own command, whatever it looks like.
+  const dashes = argv.indexOf("--");
+  const own = dashes < 0 ? argv : argv.slice(0, dashes);
+  const upstream = dashes < 0 ? [] : argv.slice(dashes + 1);
+  let invocation: Invocation | undefined;
+  const output: string[] = [];
+  const program = createProgram(version, output, {
+    serve: (given, extra) => {
+      invocation = serveInvocation(given, extra, upstream, env);
+    },
+    demoServe: (given) => {
+      if (upstream.length > 0) {
+        const problem = "demo serve takes no command: it serves the demo server.";
+        const fix = `To serve your own: holdfast serve -- ${upstream.join(" ")}`;
+        invocation = { kind: "wrong", problem, fix };
+        return;
+      }
+      const fallbacks = { log: `sqlite:./${demoDirectory}/holdfast.db` };
+      const read = readServeOptions(given, env, fallbacks);
+      invocation = read.kind === "wrong" ? read : { kind: "demo-serve", options: read.options };
+    },
+  });
+  try {
+    program.parse(own, { from: "user" });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0 || own.length === 0) return { kind: "text", text: output.join("") };
+    return wrongUse(error, output.join(""));
+  }
+  return invocation ?? { kind: "text", text: program.helpInformation() };
+}
+
+/**
+ * Read the options of `holdfast serve` alone.
+ *
+ * @param argv - `--port 0 --window 10m`: no command
+ */
+export function parseServeOptions(argv: readonly string[], env: Env): ServeOptionsOutcome {
+  const invocation = parseCommandLine(["serve", ...argv, "--", "true"], env, "");
+  if (invocation.kind === "serve") return { kind: "options", options: invocation.options };
+  if (invocation.kind === "wrong") return invocation;
+  return { kind: "wrong", problem: "These are no options of serve.", fix: seeHelp("serve") };
+}
+
+interface Actions {
+  serve(given: GivenOptions, extra: readonly string[]): void;
+  demoServe(given: GivenOptions): void;
+}
+
+function createProgram(version: string, output: string[], actions: Actions): Command {
+  const take = (text: string) => void output.push(text);
+  const settle = (command: Command) =>
+    command
+      .exitOverride()
+      .configureOutput({
+        writeOut: take,
+        writeErr: take,
+        getOutHelpWidth: () => columnsMax,
+        getErrHelpWidth: () => columnsMax,
+        getOutHasColors: () => false,
+        getErrHasColors: () => false,
+      })
+      .helpOption("-h, --help", "show this help")
+      .helpCommand(false);
+  const program = settle(new Command("holdfast"))
+    .description("MCP sessions that survive disconnects, in front of any MCP server.")
+    .usage("COMMAND [options]")
+    .version(version, "-V, --version", "show the version")
+    .addHelpText("after", rootExamples);
+  const serve = settle(program.command("serve"))
+    .summary("front a stdio MCP server: one child process for each session")
+    .description("Serve a stdio MCP server over Streamable HTTP; one child for each session.")
+    .usage("[options] -- COMMAND [ARG…]")
+    .argument("[extra...]")
+    .addHelpText("after", serveNotes);
+  serve.action((extra: string[]) => actions.serve(serve.opts(), extra));
+  const demo = settle(program.command("demo"))
+    .summary("a demo server of our own, to try it on")
+    .description("A small MCP server of our own to try Holdfast on.")
+    .usage("serve [options]");
+  const demoServe = settle(demo.command("serve"))
+    .summary("serve it, and show how to cut a call and get its result")
+    .description(`Serve the demo server. Options as for "holdfast serve".`)
+    .usage("[options]");
+  demoServe.action(() => actions.demoServe(demoServe.opts()));
+  for (const command of [serve, demoServe]) addServeOptions(command);
+  // Usage lines name what is needed; the catch-all argument is ours.
+  serve.configureHelp({ visibleArguments: () => [] });
+  return program;
+}
+
+function addServeOptions(command: Command): void {
+  for (const { name, value, fallback, help, group } of serveOptionRows) {
+    const shown = fallback === "" ? help : `${help} (${fallback})`;
+    const option = new Option(`--${name} <${value}>`, shown).helpGroup(group);
+    // To commander `--no-prime` is the negation of a `--prime`; here it is a name like any other.
+    option.negate = false;
+    option.attributeName = () => name;
+    option.argParser((text: string, previous: string[] | undefined) => [...(previous ?? []), text]);
+    command.addOption(option);
+  }
+}
+
+function serveInvocation(
+  given: GivenOptions,
+  extra: readonly string[],
+  upstream: readonly string[],
+  env: Env,
+): Invocation {
+  if (extra.length > 0) {
+    const words = extra.join(" ");
+    const fix = `Put -- before the command: holdfast serve [options] -- ${words}`;
+    return { kind: "wrong", problem: `"${extra[0]}" is no option of serve.`, fix };
+  }
+  const [command, ...args] = upstream;
+  if (command === undefined || command === "") {
+    const fix = "Name it behind --, like: holdfast serve -- node server.js";
+    return { kind: "wrong", problem: "There is no command to serve.", fix };
+  }
+  const read = readServeOptions(given, env);
+  if (read.kind === "wrong") return read;
+  return { kind: "serve", options: read.options, command, args };
+}
+
+/** Commander's own complaint, as a sentence; its suggestion or our help as the fix. */
+function wrongUse(error: CommanderError, output: string): Invocation {
+  const [complaint = error.message, suggestion] = output.trim().split("\n");
+  const problem = complaint.replace(/^error: /, "").replace(/^./, (c) => c.toUpperCase());
+  const isOptionOfServe = error.code !== "commander.unknownCommand";
+  const fix = suggestion?.replace(/^\(|\)$/g, "") ?? seeHelp(isOptionOfServe ? "serve" : undefined);
+  return { kind: "wrong", problem: `${problem}.`, fix };
+}
+
+function seeHelp(command?: string): string {
+  return `See holdfast ${command === undefined ? "" : `${command} `}--help.`;
+}
+
+const rootExamples = `
+Examples:
+  holdfast serve -- npx -y @modelcontextprotocol/server-everything
+  holdfast serve --port 9000 --window 2h --log sqlite:/var/lib/holdfast.db -- python server.py
+  holdfast demo serve
+`;
+
+const serveNotes = `
+TIME is like 500ms, 30s, 10m, 24h; SIZE like 64kb, 4mb. Each option has a variable:
+${variableOf("max-events")}=500 is --max-events 500 (the option wins; lists by comma).
+`;

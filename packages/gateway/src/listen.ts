@@ -1,0 +1,147 @@
+/**
+ * Listening for HTTP: limits in time on what comes in, plain answers to what is no HTTP. What a
+ * request means is its handler's business.
+ *
+ * There is no limit in time on a response: a viewport may be open for days.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import { HoldfastError, refusalBody } from "@holdfast/contract";
+
+export interface ListenSettings {
+  readonly host: string;
+  /** 0: any free one. */
+  readonly port: number;
+}
+
+export interface Listener {
+  /** `http://127.0.0.1:8848`, without a path. */
+  readonly origin: string;
+  readonly port: number;
+  /** Take no new connection; the idle ones are closed. Open responses go on. */
+  stop(): void;
+  /** Close every connection there is. Resolves when all are gone. */
+  close(): Promise<void>;
+}
+
+export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** Limits in time on a request, milliseconds [C P-02]. */
+export const requestLimits = {
+  headersMs: 10_000,
+  wholeRequestMs: 60_000,
+  /** Longer than common balancers keep an idle connection: they close first, and lose nothing. */
+  keepAliveMs: 65_000,
+  checkEveryMs: 2_000,
+} as const;
+
+export type RequestLimits = Readonly<Record<keyof typeof requestLimits, number>>;
+
+/**
+ * Begin to listen.
+ *
+ * @throws {@link HoldfastError} `ERR_OPTION`: the port is taken, or the address is not ours
+ */
+export async function listen(
+  settings: ListenSettings,
+  handler: Handler,
+  limits: RequestLimits = requestLimits,
+): Promise<Listener> {
+  const server = createServer({
+    headersTimeout: limits.headersMs,
+    requestTimeout: limits.wholeRequestMs,
+    keepAliveTimeout: limits.keepAliveMs,
+    connectionsCheckingInterval: limits.checkEveryMs,
+    // [C D-04] The handler answers a missing Host as it answers a wrong one.
+    requireHostHeader: false,
+  });
+  const answering = new WeakMap<Duplex, ServerResponse>();
+  server.on("request", (request, response) => {
+    answering.set(request.socket, response);
+    handler(request, response);
+  });
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    refuse(error, socket, answering.get(socket));
+  });
+  await bind(server, settings);
+  const { port } = server.address() as AddressInfo;
+  const host = settings.host.includes(":") ? `[${settings.host}]` : settings.host;
+  return {
+    origin: `http://${host}:${port}`,
+    port,
+    stop: () => void server.close(),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function bind(server: Server, { host, port }: ListenSettings): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (error) => reject(bindError(error, host, port)));
+    server.listen({ host, port }, resolve);
+  });
+}
+
+function bindError(error: NodeJS.ErrnoException, host: string, port: number): HoldfastError {
+  const cause = { cause: error };
+  switch (error.code) {
+    case "EADDRINUSE": {
+      const hint = "Stop what listens there, or take another port: --port 0 finds a free one.";
+      return new HoldfastError("ERR_OPTION", `Port ${port} on ${host} is in use.`, {
+        hint,
+        ...cause,
+      });
+    }
+    case "EACCES": {
+      const hint = "Take a port above 1023, or give the process the right.";
+      const problem = `Port ${port} on ${host} may not be used by this user.`;
+      return new HoldfastError("ERR_OPTION", problem, { hint, ...cause });
+    }
+    default: {
+      const hint = "Give an address of this machine: --host 127.0.0.1, or 0.0.0.0 for all.";
+      const problem = `It is not possible to listen on ${host}: ${error.message}.`;
+      return new HoldfastError("ERR_OPTION", problem, { hint, ...cause });
+    }
+  }
+}
+
+/** Answer what could not be read as a request, or not in time, and hang up. */
+function refuse(
+  error: NodeJS.ErrnoException,
+  socket: Duplex,
+  response: ServerResponse | undefined,
+): void {
+  // Into a response that has begun, a second status line would go as its content.
+  const hasBegun = response?.headersSent && !response.writableFinished;
+  if (!socket.writable || error.code === "ECONNRESET" || hasBegun) {
+    socket.destroy();
+    return;
+  }
+  const [status, message] = answers[error.code ?? ""] ?? [
+    "400 Bad Request",
+    "This is no HTTP request that can be read.",
+  ];
+  // [C D-03] always a JSON body that says what was wrong
+  const body = refusalBody("invalid-request", { message });
+  socket.end(
+    `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\nconnection: close\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+  // Destroyed at once, what the client still sends would take the answer away from it.
+  setTimeout(() => socket.destroy(), lingerMs).unref();
+}
+
+/** How long an answer to what is no request may take to leave, milliseconds. */
+const lingerMs = 1000;
+
+const answers: Readonly<Record<string, readonly [status: string, message: string]>> = {
+  HPE_HEADER_OVERFLOW: [
+    "431 Request Header Fields Too Large",
+    "The headers of the request are too large.",
+  ],
+  ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", "The request did not arrive in time."],
+};
