@@ -2,6 +2,7 @@
  * What a session keeps of itself in the log: its setup journal, from which a fresh upstream is
  * brought to where the session is [C S-07], and what was negotiated.
  */
+import type { IncomingNotification, IncomingRequest } from "./incoming.ts";
 
 export interface SessionData {
   /** `initialize` as the client sent it, JSON text. */
@@ -12,7 +13,7 @@ export interface SessionData {
   readonly version: string | undefined;
   /** `notifications/initialized` as it was sent. */
   readonly initialized: string | undefined;
-  /** The newest `logging/setLevel` that succeeded, or is under way. */
+  /** The newest `logging/setLevel`. */
   readonly level: string | undefined;
   /** `resources/subscribe` by URI. */
   readonly subscriptions: Readonly<Record<string, string>>;
@@ -27,6 +28,34 @@ export function newSessionData(initialize: string, clientName: string | undefine
     level: undefined,
     subscriptions: {},
   };
+}
+
+/**
+ * The journal after a message of the client.
+ *
+ * @returns the same value when the message sets nothing up
+ */
+export function journal(
+  data: SessionData,
+  message: IncomingRequest | IncomingNotification,
+): SessionData {
+  const uri = message.params?.["uri"];
+  switch (message.method) {
+    case "notifications/initialized":
+      return { ...data, initialized: message.text };
+    case "logging/setLevel":
+      return { ...data, level: message.text };
+    case "resources/subscribe":
+      if (typeof uri !== "string") return data;
+      return { ...data, subscriptions: { ...data.subscriptions, [uri]: message.text } };
+    case "resources/unsubscribe": {
+      if (typeof uri !== "string") return data;
+      const { [uri]: _ended, ...subscriptions } = data.subscriptions;
+      return { ...data, subscriptions };
+    }
+    default:
+      return data;
+  }
 }
 
 export function writeSessionData(data: SessionData): string {

@@ -12,10 +12,7 @@
 import {
   type EventId,
   type EventPlace,
-  errorCodes,
   isPrimedVersion,
-  type OutcomeUnknownReason,
-  outcomeUnknownMessage,
   resumeCapabilityKey,
   standaloneStream,
 } from "@holdfast/contract";
@@ -27,6 +24,13 @@ import {
   type SessionId,
   type StreamState,
 } from "@holdfast/log";
+import {
+  type AppendOp,
+  oversizedAnswer,
+  responseTo,
+  unfetchedQuestion,
+  unknownOutcome,
+} from "./answers.ts";
 import { type InFlightCall, InFlightCalls } from "./calls.ts";
 import { CommitQueue } from "./commit-queue.ts";
 import type { Sink } from "./http/exchange.ts";
@@ -35,14 +39,16 @@ import { elementsOf, locate } from "./json/locate.ts";
 import { numbered } from "./json/numbered.ts";
 import { replaceAt, setMember, splice } from "./json/splice.ts";
 import { bounds } from "./options.ts";
+import { Questions } from "./questions.ts";
 import { RefusedCursors } from "./refused-cursors.ts";
-import { type Question, type Route, route } from "./routing.ts";
+import { type Route, route } from "./routing.ts";
 import type { RuntimeContext } from "./runtime-context.ts";
-import { type SessionData, writeSessionData } from "./session-data.ts";
+import { journal, type SessionData, writeSessionData } from "./session-data.ts";
 import { replaySetup } from "./setup-journal.ts";
 import type { Upstream } from "./upstream.ts";
 import { UpstreamLink } from "./upstream-link.ts";
-import { Viewport, type ViewportStart } from "./viewport.ts";
+import type { ViewportStart } from "./viewport.ts";
+import { Viewports } from "./viewports.ts";
 
 /** Calls that have a stream, and wait to be handed to the upstream. */
 export interface OpenedCalls {
@@ -68,18 +74,15 @@ export class Session {
   readonly #context: RuntimeContext;
   readonly #onEnded: (session: Session) => void;
   readonly #calls = new InFlightCalls();
-  readonly #questions = new Map<string, Question & { position: number | undefined }>();
+  readonly #questions: Questions;
   /** Setup messages that were replayed: their answers are ours [C S-07]. */
   readonly #replayed = new Map<number, (answer: string) => void>();
-  readonly #viewports = new Map<number, Viewport>();
+  readonly #viewports: Viewports;
   readonly #link: UpstreamLink;
   readonly #commits: CommitQueue;
   #data: SessionData;
   #nextStream: number;
   readonly #refused = new RefusedCursors();
-  #questionCount = 0;
-  #writtenThrough = 0;
-  #writtenTimer: NodeJS.Timeout | undefined;
   #ending: Promise<boolean> | undefined;
   #ended: EndReason | undefined;
   #activeAtMs: number;
@@ -94,6 +97,20 @@ export class Session {
     this.#nextStream = birth.nextStream;
     this.#activeAtMs = context.clock.monotonicMs();
     this.#eventAtMs = this.#activeAtMs;
+    this.#questions = new Questions(context.processName);
+    this.#viewports = new Viewports(
+      {
+        read: (cursor) => this.read(cursor),
+        follow: (stream, wake) => context.log.follow(this.id, stream, wake),
+        ended: () => this.#ended,
+        ending: () => this.#ending,
+        storeWritten: (position) =>
+          this.#commits.tryOnce([{ op: "written", stream: standaloneStream, position }]),
+        onClosed: () => this.touch(),
+      },
+      context,
+      birth.tag,
+    );
     this.#commits = new CommitQueue(context.log, birth.id, birth.tag, (error) =>
       context.logger.error({ session: birth.tag, error }, "the event log does not take writes"),
     );
@@ -190,7 +207,7 @@ export class Session {
       // Cancelled, or ended with its session, between the two steps.
       if (this.#calls.get(call.number) !== call) continue;
       this.#link.send(numbered(request.text, call.number));
-      this.#journal(request);
+      this.#record(journal(this.#data, request));
     }
   }
 
@@ -201,50 +218,19 @@ export class Session {
       return;
     }
     this.#link.send(notification.text);
-    if (notification.method === "notifications/initialized") {
-      this.#record({ ...this.#data, initialized: notification.text });
-    }
+    this.#record(journal(this.#data, notification));
   }
 
   /** [C X-06] An answer of the client; the first one counts, on whatever connection. */
   answer(response: IncomingResponse): void {
-    const question = this.#questions.get(response.idJson);
+    const question = this.#questions.take(response.idJson);
     if (question === undefined) return;
-    this.#questions.delete(response.idJson);
     this.#link.send(replaceAt(response.text, ["id"], question.idJson));
   }
 
   /** Show a stream on a sink, from a place on; whoever showed it before is let go [C R-02]. */
   show(sink: Sink, start: ViewportStart): void {
-    const { stream } = start.cursor;
-    const { log, options, held, logger } = this.#context;
-    const viewport = new Viewport(
-      {
-        stream,
-        read: (cursor) => this.read(cursor),
-        follow: (wake) => log.follow(this.id, stream, wake),
-        ended: () => this.#ended,
-        ending: () => this.#ending,
-        onWritten: (position) => this.#onWritten(stream, position),
-      },
-      sink,
-      options,
-      held,
-      start.cursor,
-    );
-    this.#viewports.get(stream)?.takeOver();
-    this.#viewports.set(stream, viewport);
-    viewport
-      .run(start)
-      .then((end) => logger.debug({ session: this.tag, stream, end }, "viewport closed"))
-      .catch((error: unknown) => {
-        logger.error({ session: this.tag, stream, error }, "a viewport failed");
-        sink.destroy();
-      })
-      .finally(() => {
-        if (this.#viewports.get(stream) === viewport) this.#viewports.delete(stream);
-        this.touch();
-      });
+    this.#viewports.show(sink, start);
   }
 
   read(cursor: EventPlace): Promise<ReadOutcome> {
@@ -260,8 +246,8 @@ export class Session {
   async unseen(): Promise<EventPlace | undefined> {
     const state = await this.stream(standaloneStream);
     if (state === undefined) return undefined;
-    this.#writtenThrough = Math.max(this.#writtenThrough, state.writtenThrough);
-    const position = Math.min(this.#writtenThrough, state.head);
+    this.#viewports.restoreWritten(state.writtenThrough);
+    const position = Math.min(this.#viewports.writtenThrough, state.head);
     // So old that its incarnation is forgotten: the log judges it a gap, of unknown extent.
     const incarnation = incarnationAt(state.runs, position) ?? "";
     return { tag: this.tag, stream: standaloneStream, position, incarnation };
@@ -274,7 +260,7 @@ export class Session {
 
   /** Let go of every viewport; the session stays [C D-02]. */
   releaseViewports(retryMs: () => number): void {
-    for (const viewport of this.#viewports.values()) viewport.release(retryMs());
+    this.#viewports.release(retryMs);
   }
 
   /**
@@ -295,20 +281,14 @@ export class Session {
 
   /** [C W-03] Questions in events that left the log are answered to the upstream. */
   onEvicted(stream: number, through: number): void {
-    for (const [wireIdJson, question] of this.#questions) {
-      const isGone = question.stream === stream && (question.position ?? Infinity) <= through;
-      if (!isGone) continue;
-      this.#questions.delete(wireIdJson);
-      this.#link.send(
-        `{"jsonrpc":"2.0","id":${question.idJson},"error":{"code":${errorCodes.other},` +
-          '"message":"The client did not fetch this request while it was kept."}}',
-      );
+    for (const question of this.#questions.takeEvicted(stream, through)) {
+      this.#link.send(unfetchedQuestion(question.idJson));
     }
   }
 
   /** Stop without ending: what the log has, the next process goes on from. */
   async suspend(): Promise<void> {
-    await this.#storeWritten();
+    await this.#viewports.flush();
     this.#commits.close();
     await this.#link.close();
   }
@@ -322,8 +302,7 @@ export class Session {
     this.#ended = outcome.kind === "committed" ? reason : "ended";
     for (const call of calls) this.#calls.remove(call);
     this.#questions.clear();
-    clearTimeout(this.#writtenTimer);
-    for (const viewport of this.#viewports.values()) viewport.refresh();
+    this.#viewports.refresh();
     this.#onEnded(this);
     this.#commits.close();
     void this.#link.close();
@@ -341,17 +320,13 @@ export class Session {
     if (Array.isArray(value)) {
       for (const [index, { start, end }] of elementsOf(text).entries()) {
         this.#take(
-          route(text.slice(start, end), value[index], this.#calls, this.#asked(), related),
+          route(text.slice(start, end), value[index], this.#calls, this.#questions.all(), related),
         );
       }
     } else {
-      this.#take(route(text, value, this.#calls, this.#asked(), related));
+      this.#take(route(text, value, this.#calls, this.#questions.all(), related));
     }
     return this.#commits.room();
-  }
-
-  #asked(): readonly Question[] {
-    return this.#questions.size === 0 ? [] : [...this.#questions.values()];
   }
 
   #take(taken: Route): void {
@@ -363,7 +338,7 @@ export class Session {
       case "notification":
         return this.#append({ ...taken, op: "append", kind: "notification" });
       case "withdrawal":
-        this.#questions.delete(taken.question.wireIdJson);
+        this.#questions.take(taken.question.wireIdJson);
         return this.#append({
           op: "append",
           kind: "notification",
@@ -418,17 +393,14 @@ export class Session {
 
   /** [C X-06] The question gets an id that no other upstream of the session can have used. */
   #takeQuestion(stream: number, idJson: string, text: string): void {
-    this.#questionCount++;
-    const wireIdJson = JSON.stringify(`${this.#context.processName}-${this.#questionCount}`);
-    const question = { wireIdJson, idJson, stream, position: undefined as number | undefined };
-    this.#questions.set(wireIdJson, question);
-    const asked = replaceAt(text, ["id"], wireIdJson);
+    const question = this.#questions.ask(idJson, stream);
+    const asked = replaceAt(text, ["id"], question.wireIdJson);
     this.#append({ op: "append", kind: "request", stream, text: asked }, (place) => {
       question.position = place.position;
     });
   }
 
-  #append(op: Op & { readonly op: "append" }, onDone?: (place: EventPlace) => void): void {
+  #append(op: AppendOp, onDone?: (place: EventPlace) => void): void {
     this.#eventAtMs = this.#context.clock.monotonicMs();
     void this.#commits.add([op], op.text.length).then((outcome) => {
       const place = outcome.kind === "committed" ? outcome.appended[0] : undefined;
@@ -452,10 +424,7 @@ export class Session {
     const call = this.#calls.get(idJson === undefined ? undefined : Number(idJson));
     if (call === undefined) return;
     this.#calls.remove(call);
-    const data = JSON.stringify({ type: "event-too-large", bytes, bytesMax });
-    const answer =
-      `{"jsonrpc":"2.0","id":${call.id},"error":{"code":${errorCodes.other},"message":` +
-      `"The answer has ${bytes} bytes; at most ${bytesMax} can be passed on.","data":${data}}}`;
+    const answer = oversizedAnswer(call, bytes, bytesMax);
     if (call.method === "initialize") void this.#endAtBirth(call, answer);
     else this.#append(responseTo(call, answer));
   }
@@ -495,49 +464,9 @@ export class Session {
   }
 
   /** Keep what a fresh upstream would have to be told. */
-  #journal(request: IncomingRequest): void {
-    const uri = request.params?.["uri"];
-    if (request.method === "logging/setLevel") {
-      this.#record({ ...this.#data, level: request.text });
-    } else if (request.method === "resources/subscribe" && typeof uri === "string") {
-      const subscriptions = { ...this.#data.subscriptions, [uri]: request.text };
-      this.#record({ ...this.#data, subscriptions });
-    } else if (request.method === "resources/unsubscribe" && typeof uri === "string") {
-      const { [uri]: _ended, ...subscriptions } = this.#data.subscriptions;
-      this.#record({ ...this.#data, subscriptions });
-    }
-  }
-
   #record(data: SessionData): void {
+    if (data === this.#data) return;
     this.#data = data;
     void this.#commits.add([{ op: "record", data: writeSessionData(data) }]);
   }
-
-  /** [C R-07] Stored lazily: after a crash some events may come twice, none is passed over. */
-  #onWritten(stream: number, position: number): void {
-    if (stream !== standaloneStream || position <= this.#writtenThrough) return;
-    this.#writtenThrough = position;
-    this.#writtenTimer ??= setTimeout(() => void this.#storeWritten(), bounds.writtenDelayMs);
-  }
-
-  async #storeWritten(): Promise<void> {
-    if (this.#writtenTimer === undefined) return;
-    clearTimeout(this.#writtenTimer);
-    this.#writtenTimer = undefined;
-    const position = this.#writtenThrough;
-    await this.#commits
-      .tryOnce([{ op: "written", stream: standaloneStream, position }])
-      .catch(() => undefined);
-  }
-}
-
-function responseTo(call: InFlightCall, text: string): Op & { readonly op: "append" } {
-  return { op: "append", kind: "response", stream: call.stream, call: call.index, text };
-}
-
-function unknownOutcome(
-  call: InFlightCall,
-  reason: OutcomeUnknownReason,
-): Op & { readonly op: "append" } {
-  return responseTo(call, outcomeUnknownMessage(call, reason));
 }
