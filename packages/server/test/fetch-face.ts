@@ -1,0 +1,68 @@
+/**
+ * The runtime's fetch face behind a small `node:http` server that turns one into the other, as
+ * hosts in the fetch style do.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import type { SessionRuntime } from "@holdfast/server";
+import type { Face } from "@holdfast/testkit/face-acceptance";
+import { serveRuntime } from "./node-face.ts";
+
+export const fetchFace: Face = {
+  name: "fetch",
+  serve: (parts) =>
+    serveRuntime(parts, (runtime) => (req, res) => {
+      answer(runtime, req, res).catch(() => res.destroy());
+    }),
+};
+
+/** Methods that a `Request` cannot have; a host refuses them by itself. */
+const unspeakable = new Set(["CONNECT", "TRACE", "TRACK"]);
+
+async function answer(
+  runtime: SessionRuntime,
+  req: IncomingMessage,
+  res: ServerResponse,
+): Promise<void> {
+  if (unspeakable.has(req.method ?? "")) {
+    res.writeHead(405, { "content-type": "application/json" }).end('{"error":{"message":"no"}}');
+    return;
+  }
+  const gone = new AbortController();
+  res.once("close", () => gone.abort());
+  const response = await runtime.fetch(requestOf(req, gone.signal));
+  res.writeHead(response.status, Object.fromEntries(response.headers));
+  if (response.body === null) {
+    res.end();
+    if (!req.complete) req.resume();
+    return;
+  }
+  res.flushHeaders();
+  for await (const chunk of response.body) {
+    if (!res.write(chunk)) await drained(res);
+    if (res.destroyed) break;
+  }
+  res.end();
+  if (!req.complete) req.resume();
+}
+
+function requestOf(req: IncomingMessage, signal: AbortSignal): Request {
+  const headers = new Headers();
+  for (let i = 0; i + 1 < req.rawHeaders.length; i += 2) {
+    headers.append(req.rawHeaders[i] ?? "", req.rawHeaders[i + 1] ?? "");
+  }
+  const hasBody = req.method !== "GET" && req.method !== "HEAD";
+  return new Request(new URL(req.url ?? "/", "http://127.0.0.1"), {
+    method: req.method ?? "GET",
+    headers,
+    signal,
+    ...(hasBody && { body: Readable.toWeb(req) as ReadableStream, duplex: "half" }),
+  });
+}
+
+function drained(res: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    res.once("drain", resolve);
+    res.once("close", resolve);
+  });
+}

@@ -1,0 +1,4 @@
+import { acceptFace } from "@holdfast/testkit/face-acceptance";
+import { nodeFace } from "./node-face.ts";
+
+acceptFace(nodeFace);

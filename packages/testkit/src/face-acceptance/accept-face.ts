@@ -1,0 +1,35 @@
+/**
+ * The acceptance suite of HTTP faces: whatever stands between a socket and the session runtime,
+ * the contract holds on the wire. One file a chapter.
+ *
+ *     acceptFace({ name: "node", serve: … });
+ *     acceptFace({ name: "node", serve: … }, { log: "sqlite", chapters: ["sessions"] });
+ */
+import { afterEach, describe } from "vitest";
+import { disposeAll } from "../disposal.ts";
+import { benches, type OpenBench } from "./bench.ts";
+import type { Face, LogKind } from "./face.ts";
+import { sessionsChapter } from "./sessions.ts";
+
+const chapters = {
+  sessions: sessionsChapter,
+} satisfies Record<string, (open: OpenBench) => void>;
+
+export type Chapter = keyof typeof chapters;
+
+export interface AcceptanceSettings {
+  /** The event log behind the face. Default: memory. */
+  readonly log?: LogKind;
+  /** Default: all of them. */
+  readonly chapters?: readonly Chapter[];
+}
+
+/** Declare the suite's tests for one face, in the test file that calls it. */
+export function acceptFace(face: Face, settings: AcceptanceSettings = {}): void {
+  const { log = "memory" } = settings;
+  const chosen = settings.chapters ?? (Object.keys(chapters) as Chapter[]);
+  describe(`${face.name} face, ${log} log`, () => {
+    afterEach(disposeAll);
+    for (const name of chosen) describe(name, () => chapters[name](benches(face, log)));
+  });
+}

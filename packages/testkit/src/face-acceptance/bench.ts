@@ -1,0 +1,95 @@
+/**
+ * A served face with everything a test holds on to: its endpoint, its upstreams, its log lines.
+ */
+import { parseEventId } from "@holdfast/contract";
+import { onDispose } from "../disposal.ts";
+import type { EventStream } from "../event-stream.ts";
+import { openSession, type RawSession, type SessionOptions } from "../raw-session.ts";
+import type { Face, FaceClock, FaceLogger, FaceOptions, LogKind } from "./face.ts";
+import {
+  type ScriptedUpstream,
+  type ScriptedUpstreams,
+  scriptedUpstreams,
+} from "./scripted-upstream.ts";
+
+export interface BenchSettings {
+  readonly options?: FaceOptions;
+  readonly clock?: FaceClock;
+  /** Default: the kind that the suite runs with. */
+  readonly log?: LogKind;
+}
+
+/** What the runtime logged. */
+export interface LogLine {
+  readonly level: keyof FaceLogger;
+  readonly facts: object;
+  readonly message: string;
+}
+
+/** A session with the upstream that was started for it. */
+export interface BenchSession extends RawSession {
+  readonly upstream: ScriptedUpstream;
+  /** First part of the session's event ids. */
+  readonly tag: string;
+}
+
+export interface Bench {
+  readonly url: string;
+  /** Host and port of the endpoint, for a proxy in front of it. */
+  readonly target: { readonly host: string; readonly port: number };
+  readonly upstreams: ScriptedUpstreams;
+  readonly logLines: readonly LogLine[];
+  /** Open a session, and take its upstream. */
+  session(options?: SessionOptions & { readonly url?: string }): Promise<BenchSession>;
+  close(): Promise<void>;
+}
+
+/** Opens benches for the tests of one chapter; each is closed by `disposeAll`. */
+export type OpenBench = (settings?: BenchSettings) => Promise<Bench>;
+
+/** @param log - the kind of log where a test does not ask for one */
+export function benches(face: Face, log: LogKind): OpenBench {
+  return async (settings = {}) => {
+    const upstreams = scriptedUpstreams();
+    const logLines: LogLine[] = [];
+    const served = await face.serve({
+      options: settings.options ?? {},
+      upstream: upstreams.factory,
+      logger: recordingLogger(logLines),
+      log: settings.log ?? log,
+      ...(settings.clock !== undefined && { clock: settings.clock }),
+    });
+    const forget = onDispose(served.close);
+    const { hostname: host, port } = new URL(served.url);
+    return {
+      ...{ url: served.url, target: { host, port: Number(port) }, upstreams, logLines },
+      session: async ({ url = served.url, ...options } = {}) => {
+        const session = await openSession(url, options);
+        const tag = tagOf(session.initializeStream);
+        return { ...session, tag, upstream: await upstreams.of(tag) };
+      },
+      close: async () => {
+        forget();
+        await served.close();
+      },
+    };
+  };
+}
+
+/** The session's tag, out of the newest event id of a stream. */
+export function tagOf(stream: EventStream): string {
+  const place = parseEventId(stream.lastEventId ?? "");
+  if (place === undefined) throw new Error(`no event id: ${stream.lastEventId}`);
+  return place.tag;
+}
+
+function recordingLogger(lines: LogLine[]): FaceLogger {
+  const record = (level: keyof FaceLogger) => (facts: object, message: string) =>
+    void lines.push({ level, facts, message });
+  return {
+    debug: record("debug"),
+    info: record("info"),
+    warn: record("warn"),
+    error: record("error"),
+  };
+}

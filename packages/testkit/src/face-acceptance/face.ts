@@ -1,0 +1,79 @@
+/**
+ * What the acceptance suite needs of an HTTP face: a way to serve a session runtime behind it.
+ *
+ * The types repeat the shape of the runtime's own: the testkit imports nothing that it tests.
+ */
+import type { Retention } from "@holdfast/contract";
+
+/** Options of the session runtime; its defaults stand for what is left out. */
+export interface FaceOptions {
+  readonly path?: string | undefined;
+  readonly retention?: Retention;
+  readonly idleTtlMs?: number;
+  readonly clientReconnectMs?: number;
+  readonly heartbeatMs?: number;
+  readonly retryMs?: number;
+  readonly viewportMaxMs?: number;
+  readonly gapSignal?: "auto" | "status" | "in-band";
+  readonly noPrime?: readonly string[];
+  readonly allowedOrigins?: readonly string[];
+  readonly allowedHosts?: readonly string[];
+  readonly bodyBytesMax?: number;
+}
+
+export interface FaceClock {
+  monotonicMs(): number;
+  wallMs(): number;
+}
+
+export type LogKind = "memory" | "sqlite";
+
+/** One MCP server behind a session, as the runtime sees it. */
+export interface FaceUpstream {
+  send(text: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface FaceUpstreamEvents {
+  onMessage(text: string, related?: number): Promise<void> | undefined;
+  onOversized(message: {
+    readonly idJson: string | undefined;
+    readonly bytes: number;
+    readonly bytesMax: number;
+  }): void;
+  onExit(reason: string): void;
+}
+
+export interface FaceUpstreamFactory {
+  start(session: { readonly tag: string }, events: FaceUpstreamEvents): Promise<FaceUpstream>;
+}
+
+export interface FaceLogger {
+  debug(facts: object, message: string): void;
+  info(facts: object, message: string): void;
+  warn(facts: object, message: string): void;
+  error(facts: object, message: string): void;
+}
+
+export interface FaceParts {
+  readonly options: FaceOptions;
+  readonly upstream: FaceUpstreamFactory;
+  readonly logger: FaceLogger;
+  /** The system's own when left out. */
+  readonly clock?: FaceClock;
+  /** Which event log the runtime gets; a fresh and empty one. */
+  readonly log: LogKind;
+}
+
+export interface ServedFace {
+  /** Of the MCP endpoint, on 127.0.0.1. */
+  readonly url: string;
+  /** Stop serving, and close the runtime. */
+  close(): Promise<void>;
+}
+
+export interface Face {
+  /** As it stands in the names of tests: `node`, `fetch`. */
+  readonly name: string;
+  serve(parts: FaceParts): Promise<ServedFace>;
+}

@@ -1,0 +1,13 @@
+export { type AcceptanceSettings, acceptFace, type Chapter } from "./accept-face.ts";
+export type {
+  Face,
+  FaceClock,
+  FaceLogger,
+  FaceOptions,
+  FaceParts,
+  FaceUpstream,
+  FaceUpstreamEvents,
+  FaceUpstreamFactory,
+  LogKind,
+  ServedFace,
+} from "./face.ts";
