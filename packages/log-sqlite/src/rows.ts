@@ -18,9 +18,10 @@ export const responseKind = kindNumber("response");
 /** What of its calls never changes; the empty text for none. */
 export function writeCalls(calls: readonly CallState[]): string {
   if (calls.length === 0) return "";
-  return JSON.stringify(
-    calls.map(({ id, method, name, startedAtMs }) => ({ id, method, name, startedAtMs })),
+  const texts = calls.map(({ id, method, name, startedAtMs }) =>
+    JSON.stringify({ id, method, name, startedAtMs }),
   );
+  return `[${texts.join(",")}]`;
 }
 
 /**
