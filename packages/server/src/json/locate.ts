@@ -78,7 +78,8 @@ function decodeKey(text: string, start: number, end: number): string {
   return raw.includes("\\") ? (JSON.parse(text.slice(start, end)) as string) : raw;
 }
 
-function skipBlank(text: string, from: number): number {
+/** The place of the next character that is no blank. */
+export function skipBlank(text: string, from: number): number {
   let at = from;
   while (at < text.length) {
     const code = text.charCodeAt(at);
@@ -89,7 +90,7 @@ function skipBlank(text: string, from: number): number {
 }
 
 /** The place behind the string whose opening quote is at `start`. */
-function stringEnd(text: string, start: number): number {
+export function stringEnd(text: string, start: number): number {
   let at = start;
   for (;;) {
     at = text.indexOf('"', at + 1);
