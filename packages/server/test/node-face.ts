@@ -15,14 +15,15 @@ export async function serveRuntime(
   parts: FaceParts,
   listenerOf: (runtime: SessionRuntime) => RequestListener,
 ): Promise<ServedFace> {
-  const { log: kind, ...rest } = parts;
-  const log = await openLog(kind);
+  const { log: kind, logGate, ...rest } = parts;
+  const log = await openLog(kind, logGate);
   const runtime = createSessionRuntime({ ...rest, log: log.log });
   const server = createServer({ requireHostHeader: false }, listenerOf(runtime));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}/mcp`,
+    breachCount: runtime.breachCount,
     close: async () => {
       const closed = new Promise((resolve) => server.close(resolve));
       await runtime.close();

@@ -5,7 +5,7 @@ import { parseEventId } from "@holdfast/contract";
 import { onDispose } from "../disposal.ts";
 import type { EventStream } from "../event-stream.ts";
 import { openSession, type RawSession, type SessionOptions } from "../raw-session.ts";
-import type { Face, FaceClock, FaceLogger, FaceOptions, LogKind } from "./face.ts";
+import type { Face, FaceClock, FaceLogger, FaceOptions, LogGate, LogKind } from "./face.ts";
 import {
   type ScriptedUpstream,
   type ScriptedUpstreams,
@@ -17,6 +17,7 @@ export interface BenchSettings {
   readonly clock?: FaceClock;
   /** Default: the kind that the suite runs with. */
   readonly log?: LogKind;
+  readonly logGate?: LogGate;
 }
 
 /** What the runtime logged. */
@@ -41,6 +42,8 @@ export interface Bench {
   readonly logLines: readonly LogLine[];
   /** Open a session, and take its upstream. */
   session(options?: SessionOptions & { readonly url?: string }): Promise<BenchSession>;
+  /** Events evicted inside their window so far [C W-04]. */
+  breachCount(): number;
   close(): Promise<void>;
 }
 
@@ -58,6 +61,7 @@ export function benches(face: Face, log: LogKind): OpenBench {
       logger: recordingLogger(logLines),
       log: settings.log ?? log,
       ...(settings.clock !== undefined && { clock: settings.clock }),
+      ...(settings.logGate !== undefined && { logGate: settings.logGate }),
     });
     const forget = onDispose(served.close);
     const { hostname: host, port } = new URL(served.url);
@@ -68,6 +72,7 @@ export function benches(face: Face, log: LogKind): OpenBench {
         const tag = tagOf(session.initializeStream);
         return { ...session, tag, upstream: await upstreams.of(tag) };
       },
+      breachCount: served.breachCount,
       close: async () => {
         forget();
         await served.close();

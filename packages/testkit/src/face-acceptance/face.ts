@@ -55,6 +55,14 @@ export interface FaceLogger {
   error(facts: object, message: string): void;
 }
 
+/** Where a test steps in between the runtime and its event log. */
+export interface LogGate {
+  /** Awaited before each commit takes effect, in their order; a rejection is the commit's own. */
+  readonly beforeCommit?: (ops: readonly { readonly op: string }[]) => Promise<void> | undefined;
+  /** Awaited after each read, before its outcome is handed on. */
+  readonly afterRead?: () => Promise<void> | undefined;
+}
+
 export interface FaceParts {
   readonly options: FaceOptions;
   readonly upstream: FaceUpstreamFactory;
@@ -63,11 +71,14 @@ export interface FaceParts {
   readonly clock?: FaceClock;
   /** Which event log the runtime gets; a fresh and empty one. */
   readonly log: LogKind;
+  readonly logGate?: LogGate;
 }
 
 export interface ServedFace {
   /** Of the MCP endpoint, on 127.0.0.1. */
   readonly url: string;
+  /** Events that the runtime counted as evicted inside their window [C W-04]. */
+  breachCount(): number;
   /** Stop serving, and close the runtime. */
   close(): Promise<void>;
 }

@@ -8,6 +8,7 @@ export type {
   FaceUpstream,
   FaceUpstreamEvents,
   FaceUpstreamFactory,
+  LogGate,
   LogKind,
   ServedFace,
 } from "./face.ts";

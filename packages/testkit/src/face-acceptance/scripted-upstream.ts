@@ -40,8 +40,8 @@ export interface ScriptedUpstream {
   request(method?: string): Promise<ArrivedRequest>;
   /** Take the first notification of this method. */
   notification(method: string): Promise<Arrival>;
-  /** Say this, byte for byte. */
-  emit(text: string, related?: number): void;
+  /** Say this, byte for byte. @returns a promise when the log is behind, as the runtime gave it */
+  emit(text: string, related?: number): Promise<void> | undefined;
   /** Say this message. */
   say(message: object): void;
   /** It ends by itself. */
@@ -117,10 +117,8 @@ function playUpstream(tag: string, events: FaceUpstreamEvents, respond: () => Re
   let gate = Promise.resolve();
   let openGate = () => {};
 
-  const emit = (text: string, related?: number) => {
-    void events.onMessage(text, related);
-  };
-  const say = (message: object) => emit(JSON.stringify({ jsonrpc: "2.0", ...message }));
+  const emit = (text: string, related?: number) => events.onMessage(text, related);
+  const say = (message: object) => void emit(JSON.stringify({ jsonrpc: "2.0", ...message }));
   const arrive = (text: string) => {
     const message = JSON.parse(text) as RpcMessage;
     const arrival = { text, message };
