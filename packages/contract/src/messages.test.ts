@@ -69,9 +69,14 @@ describe("messages", () => {
     ["half an error code", '{"jsonrpc":"2.0","id":1,"error":{"code":1.5,"message":""}}'],
     ["an error without message", '{"jsonrpc":"2.0","id":1,"error":{"code":1}}'],
     ["an error for an object", '{"jsonrpc":"2.0","id":{},"error":{"code":1,"message":""}}'],
-    ["members that are inherited", '{"jsonrpc":"2.0","__proto__":{"method":"m"}}'],
+    ["a member named __proto__", '{"jsonrpc":"2.0","__proto__":{"method":"m"}}'],
   ])(`${verifies("D-04")}%s is no message`, (_name, text) => {
     expect(parse(text)).toEqual({ kind: "invalid", problem: expect.stringMatching(/^[A-Z].*\.$/) });
+  });
+
+  test("an inherited method is none", () => {
+    const value = Object.assign(Object.create({ method: "m" }), { jsonrpc: "2.0" });
+    expect(parseMessage(value).kind).toBe("invalid");
   });
 
   test(`${verifies("D-04")}any value is told, and none throws`, () => {
