@@ -5,7 +5,7 @@
  * holes. Everything that a session knows changes through one atomic operation, `commit`; everything
  * that a viewport shows comes from one, `read`. No type of a connection or a transaction shows here.
  */
-import type { EventPlace, Retention } from "@holdfast/contract";
+import type { EventPlace, OutcomeUnknownReason, Retention } from "@holdfast/contract";
 
 declare const brand: unique symbol;
 /** The value of `Mcp-Session-Id`: a secret; never in logs or metrics, its tag stands for it. */
@@ -20,6 +20,33 @@ export type EndReason = "deleted" | "expired" | "ended";
 /** `response` is never evicted by a cap [C W-03]; a `request` waits for the client's answer. */
 export type EventKind = "notification" | "request" | "response";
 
+/** An idempotency key, claimed for a call before it is delivered [C X-03]. */
+export interface KeyClaim {
+  /** Whose keys: those of a principal, or of a session. */
+  readonly scope: string;
+  readonly key: string;
+  /** Of the payload: tells a repetition from another call under the same key. */
+  readonly digest: string;
+  /** Take the key over from a call whose outcome is unknown: this one may run again. */
+  readonly isRerun: boolean;
+}
+
+/** What the idempotency ledger holds of a key; it outlives sessions and events. */
+export interface Claim {
+  readonly digest: string;
+  readonly session: SessionId;
+  readonly stream: number;
+  /** Index among the calls of the stream. */
+  readonly call: number;
+  /** The call as it was made under the key first. */
+  readonly request: Call;
+  readonly outcome:
+    | { readonly kind: "running" }
+    /** The final response, with the id of `request`. */
+    | { readonly kind: "answered"; readonly text: string }
+    | { readonly kind: "unknown"; readonly reason: OutcomeUnknownReason };
+}
+
 /** A JSON-RPC request of the client, as its stream keeps it. */
 export interface Call {
   /** The client's own request id as JSON text: `7`, `"7"`, `12345678901234567890`. */
@@ -29,6 +56,7 @@ export interface Call {
   readonly name?: string;
   /** Wall clock, milliseconds since the epoch. For people; no decision rests on it. */
   readonly startedAtMs: number;
+  readonly claim?: KeyClaim;
 }
 
 /**
@@ -90,7 +118,10 @@ export type Op =
     }
   /** Replace the runtime's own text. */
   | { readonly op: "record"; readonly data: string }
-  /** A new stream for these calls (one or more), all running. */
+  /**
+   * A new stream for these calls (one or more), all running. Their keys are claimed in the same
+   * step; a key that another call holds refuses the whole commit.
+   */
   | { readonly op: "open"; readonly stream: number; readonly calls: readonly Call[] }
   /** The next event of a stream. A `response` names the call (index) that it answers. */
   | {
@@ -105,11 +136,15 @@ export type Op =
       readonly kind: "response";
       readonly text: string;
       readonly call: number;
+      /** Set when the response says that the outcome is unknown; the ledger keeps why. */
+      readonly unknown?: OutcomeUnknownReason;
     }
-  /** A call that will have no response [C X-01]. */
+  /** A call that will have no response [C X-01]; its key answers `window-expired`. */
   | { readonly op: "cancel"; readonly stream: number; readonly call: number }
   /** Events of the standalone stream up to here were handed to a socket [C R-07]. */
   | { readonly op: "written"; readonly stream: number; readonly position: number }
+  /** The session was in use until now; set `isUsed` once its client came back to it [C S-03]. */
+  | { readonly op: "touch"; readonly isUsed: boolean }
   /** The session is over. Its events stay readable for the viewports that show them now. */
   | { readonly op: "end"; readonly reason: EndReason };
 
@@ -144,6 +179,8 @@ export type CommitOutcome =
       readonly appended: readonly EventPlace[];
       readonly begun: readonly EventPlace[];
     }
+  /** Another call holds the key: the `open` was refused, nothing changed [C X-03]. */
+  | { readonly kind: "claimed"; readonly claim: Claim }
   /** The responses alone fill `maxBytes`: the `open` was refused, nothing changed [C W-03]. */
   | { readonly kind: "full" }
   /** The session is unknown or over; nothing changed. */
@@ -196,8 +233,21 @@ export interface Clock {
   wallMs(): number;
 }
 
+/** How long sessions may rest, in log time: milliseconds in which a process held the log. */
+export interface RestLimits {
+  readonly idleTtlMs: number;
+  /** For sessions whose client never came back after `initialize` [C S-03]. */
+  readonly unusedTtlMs: number;
+  /** How far the last `touch` may lie behind the last use. */
+  readonly touchLagMs: number;
+  /** At most so many sessions are named. */
+  readonly sessions: number;
+}
+
 export interface LogSettings {
   readonly retention: Retention;
+  /** How long the ledger keeps a key after its call has ended [C X-03], milliseconds of log time. */
+  readonly idempotencyTtlMs: number;
   readonly clock: Clock;
   /** Told of every eviction, after it is durable. */
   readonly onEvicted?: (eviction: Eviction) => void;
@@ -238,6 +288,18 @@ export interface EventLog {
   /** A session, live or over; `undefined` for one that was never there or is forgotten. */
   session(session: SessionId): Promise<SessionState | undefined>;
   stream(session: SessionId, stream: number): Promise<StreamState | undefined>;
+  /** Streams of the session with a call that is running: after a restart, nobody runs them. */
+  running(session: SessionId): Promise<readonly StreamState[]>;
+  /** What the ledger holds of a key; `undefined` once its time has passed. */
+  claim(scope: string, key: string): Promise<Claim | undefined>;
+  /**
+   * Live sessions whose last `touch` lies longer back than they may rest, and whose newest event's
+   * window has passed [C S-02] (not asked of those that were never used). Those that have been
+   * waiting longest come first.
+   */
+  rested(limits: RestLimits): Promise<readonly SessionId[]>;
+  /** How many sessions are live: of one principal, or in all. */
+  liveSessions(principal?: string): Promise<number>;
   /**
    * Call `wake` after each commit that appended to this stream, finished it or evicted from it, or
    * that ended its session: soon after the commit took effect, never before `commit` returned.
