@@ -106,7 +106,7 @@ describe("calls of unknown outcome", () => {
   });
 
   test.each(["12345678901234567890", '"7"', "1.50"])(
-    `${verifies("X-02", "E-12")}keep the id %s as it was written, in both places`,
+    `${verifies("E-12")}keep the id %s as it was written, in both places`,
     (id) => {
       const text = outcomeUnknownMessage({ ...call, id }, "upstream-exited");
       expect(text).toContain(`"requestId":${id},`);

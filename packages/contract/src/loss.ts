@@ -133,8 +133,9 @@ export function outcomeUnknownSentence(
 ): string {
   const name = call.name === undefined ? "" : ` ${JSON.stringify(call.name)}`;
   return (
-    `The outcome of ${call.method}${name} is unknown: ${outcomeUnknownReasons[reason]}. It may or may not have ` +
-    "taken effect. Check that before calling it again; repeating it could do the same thing twice."
+    `The outcome of ${call.method}${name} is unknown: ${outcomeUnknownReasons[reason]}. ` +
+    "It may or may not have taken effect. Check that before calling it again; repeating it " +
+    "could do the same thing twice."
   );
 }
 

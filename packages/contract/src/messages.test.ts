@@ -1,4 +1,4 @@
-import { testSeed, verifies } from "@holdfast/testkit";
+import { testSeed } from "@holdfast/testkit";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isInitialize, type Message, nameOf, parseMessage } from "./index.ts";
@@ -70,7 +70,7 @@ describe("messages", () => {
     ["an error without message", '{"jsonrpc":"2.0","id":1,"error":{"code":1}}'],
     ["an error for an object", '{"jsonrpc":"2.0","id":{},"error":{"code":1,"message":""}}'],
     ["a member named __proto__", '{"jsonrpc":"2.0","__proto__":{"method":"m"}}'],
-  ])(`${verifies("D-04")}%s is no message`, (_name, text) => {
+  ])("%s is no message", (_name, text) => {
     expect(parse(text)).toEqual({ kind: "invalid", problem: expect.stringMatching(/^[A-Z].*\.$/) });
   });
 
@@ -79,7 +79,7 @@ describe("messages", () => {
     expect(parseMessage(value).kind).toBe("invalid");
   });
 
-  test(`${verifies("D-04")}any value is told, and none throws`, () => {
+  test("any value is told, and none throws", () => {
     const value = fc.oneof(
       fc.anything({ withNullPrototype: true }),
       fc.record(
@@ -129,7 +129,7 @@ describe("what a request is about", () => {
     expect(nameOf(message)).toBe(expected);
   });
 
-  test(`${verifies("S-01")}only a request can be an initialize`, () => {
+  test("only a request can be an initialize", () => {
     expect(isInitialize(request("initialize"))).toBe(true);
     expect(isInitialize(request("ping"))).toBe(false);
     expect(isInitialize({ kind: "notification", method: "initialize" })).toBe(false);

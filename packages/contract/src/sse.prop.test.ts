@@ -205,7 +205,7 @@ describe("the frames of the contract", () => {
     expect(closeFrame(reason)).toBe(`event: close\ndata: {"reason":"${reason}"}\n\n`);
   });
 
-  test(`${verifies("E-11")}retry: nothing but the time`, () => {
+  test("retry: nothing but the time", () => {
     expect(retryFrame(5000)).toBe("retry: 5000\n\n");
     expect(decode(retryFrame(5000))).toMatchObject({ events: [], ids: [], retries: [5000] });
   });

@@ -109,6 +109,7 @@ function createProgram(version: string, output: string[], actions: Actions): Com
     .description("MCP sessions that survive disconnects, in front of any MCP server.")
     .usage("COMMAND [options]")
     .version(version, "-V, --version", "show the version")
+    .configureHelp({ subcommandTerm: (command) => command.name() })
     .addHelpText("after", rootExamples);
   const serve = settle(program.command("serve"))
     .summary("front a stdio MCP server: one child process for each session")
@@ -142,6 +143,8 @@ function addServeOptions(command: Command): void {
     option.argParser((text: string, previous: string[] | undefined) => [...(previous ?? []), text]);
     command.addOption(option);
   }
+  const [last] = serveOptionRows.slice(-1);
+  command.addHelpOption(new Option("-h, --help", "show this help").helpGroup(last?.group ?? ""));
 }
 
 function serveInvocation(

@@ -1,1 +1,6 @@
-export {};
+export {
+  type StdioUpstreamSettings,
+  type StdioUpstreams,
+  stdioDefaults,
+  stdioUpstreams,
+} from "./stdio-upstream.ts";

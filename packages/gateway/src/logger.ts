@@ -16,7 +16,7 @@ export interface LoggerSettings {
 
 export function createLogger({ level, isTerminal }: LoggerSettings): Logger {
   const stderr = pino.destination({ fd: 2, sync: true });
-  return pino({ level, base: null }, isTerminal ? readable(stderr) : stderr);
+  return pino({ level, base: null, errorKey: "error" }, isTerminal ? readable(stderr) : stderr);
 }
 
 function readable(stderr: DestinationStream): DestinationStream {

@@ -137,7 +137,6 @@ class StdioUpstream implements Upstream {
     if (this.#isOver) return;
     this.#isOver = true;
     const reason = hasExited ? await child.exited : hint;
-    this.#settings.logger.warn({ reason }, "the upstream is gone");
     void this.#end();
     this.#events.onExit(reason);
   }
@@ -201,12 +200,9 @@ class StdioUpstream implements Upstream {
     const { bytes } = line;
     const bytesMax = this.#settings.eventBytesMax;
     const message = identifyOversized(line.head, line.end);
-    this.#settings.logger.warn(
-      { bytes, bytesMax, kind: message.kind },
-      "a message of the upstream is too large",
-    );
     if (message.kind === "request") {
       // The client never sees it, so nobody else would answer.
+      this.#settings.logger.warn({ bytes, bytesMax }, "a request of the upstream is too large");
       void this.send(tooLargeAnswer(message.idJson, bytesMax)).catch(() => {});
       return;
     }

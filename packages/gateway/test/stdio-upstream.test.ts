@@ -220,10 +220,8 @@ test.each([
 ])(
   `${verifies("c051")}a child that %s: told once, after its last message`,
   async (_how, end, reason) => {
-    const child = await start(`
-    require("fs").writeSync(1, '{"id":1}\\n{"id":2}');
-    ${end};
-  `);
+    const script = `require("fs").writeSync(1, '{"id":1}\\n{"id":2}'); ${end};`;
+    const child = await start(script, { graceMs: 1 });
     expect(await child.exited()).toBe(reason);
     expect(child.messages).toEqual(['{"id":1}', '{"id":2}']);
     await child.upstream.close();

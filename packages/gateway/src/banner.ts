@@ -1,0 +1,42 @@
+/** What a start says on stdout, for people. Pure. */
+import type { ServeOptions } from "./serve-options.ts";
+import { isWildcard } from "./serving.ts";
+import { durationPhrase, sizePhrase } from "./units.ts";
+
+export interface BannerFacts {
+  readonly version: string;
+  readonly url: string;
+  readonly options: ServeOptions;
+  /** The command that is served, for people. */
+  readonly serving: string;
+}
+
+export function banner({ version, url, options, serving }: BannerFacts): string {
+  const { windowMs, maxEvents, maxBytes } = options.runtime.retention;
+  const rows = [
+    ["log", logPhrase(options)],
+    ["serving", `${serving} (one process for each session)`],
+    [
+      "window",
+      `clients may be away for up to ${durationPhrase(windowMs)}; ` +
+        `a session keeps at most ${maxEvents} events, ${sizePhrase(maxBytes)}`,
+    ],
+    ...hostRows(options),
+    ["stop", "Ctrl-C; sessions go on at the next start on the same log"],
+  ];
+  const lines = rows.map(([name = "", text]) => `  ${name.padEnd(8)} ${text}\n`);
+  return `Holdfast ${version} listens on ${url}\n${lines.join("")}`;
+}
+
+function logPhrase({ log }: ServeOptions): string {
+  if (log.kind === "memory") return "memory: (gone when this process ends)";
+  const survives = log.durability === "power" ? "power loss" : "the death of this process";
+  return `sqlite:${log.path} (survives ${survives})`;
+}
+
+function hostRows({ host, runtime }: ServeOptions): string[][] {
+  if (!isWildcard(host) || runtime.allowedHosts.length > 0) return [];
+  return [
+    ["note", "only loopback Hosts are answered; --allowed-host NAME adds the name you serve"],
+  ];
+}

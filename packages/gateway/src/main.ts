@@ -1,0 +1,92 @@
+/**
+ * The command: reads its line, does what it says, ends with the code that says how it went:
+ * 0 well, 1 failed, 2 wrong use, 128 and more ended by a signal.
+ */
+import { performance } from "node:perf_hooks";
+import { HoldfastError } from "@holdfast/contract";
+import { banner } from "./banner.ts";
+import { parseCommandLine } from "./command-line.ts";
+import { demoCommand, demoTranscript } from "./demo-serve.ts";
+import { createLogger } from "./logger.ts";
+import type { ServeOptions } from "./serve-options.ts";
+import { startServing } from "./serving.ts";
+import { stopOnSignals } from "./stop-signals.ts";
+import { readVersion } from "./version.ts";
+
+// Whoever reads our output may leave (`holdfast --help | head`): that ends nothing here.
+for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
+
+await main();
+
+async function main(): Promise<void> {
+  const invocation = parseCommandLine(process.argv.slice(2), process.env, readVersion());
+  switch (invocation.kind) {
+    case "text":
+      process.stdout.write(invocation.text);
+      return;
+    case "wrong":
+      fail([invocation.problem, invocation.fix], 2);
+      return;
+    case "serve": {
+      const { options, command, args } = invocation;
+      const serving = [command, ...args].join(" ");
+      return serve({ options, command, args, serving, hints: () => "" }).catch(report);
+    }
+    case "demo-serve":
+      return serve({
+        ...demoCommand(),
+        options: invocation.options,
+        serving: "the demo server",
+        hints: demoTranscript,
+      }).catch(report);
+  }
+}
+
+interface Serve {
+  readonly options: ServeOptions;
+  readonly command: string;
+  readonly args: readonly string[];
+  /** What is served, for the banner. */
+  readonly serving: string;
+  /** More for the banner. */
+  hints(url: string): string;
+}
+
+async function serve({ options, command, args, serving, hints }: Serve): Promise<void> {
+  const isTerminal = process.stderr.isTTY === true;
+  const logger = createLogger({ level: options.logLevel, isTerminal });
+  const task = { options, command, args, env: process.env };
+  const running = await startServing(task, logger);
+  process.on("exit", running.killChildren);
+  process.on("uncaughtException", (error) => {
+    logger.fatal({ error }, "a fault of the gateway itself; it ends");
+    process.exit(1);
+  });
+  const onSignal = stopOnSignals(
+    {
+      stop: () => {
+        logger.info("stopping; once more to end at once");
+        running.stop().then(() => process.exit(0), report);
+      },
+      abandon: (code) => process.exit(code),
+    },
+    () => performance.now(),
+  );
+  process.on("SIGINT", onSignal).on("SIGTERM", onSignal);
+  const facts = { version: readVersion(), url: running.url, options, serving };
+  process.stdout.write(banner(facts) + hints(running.url));
+}
+
+function report(error: unknown): void {
+  if (error instanceof HoldfastError) return fail([error.message, error.hint], 1);
+  fail(
+    [`This is a fault of holdfast itself: ${error instanceof Error ? error.message : error}`],
+    1,
+  );
+}
+
+function fail(sentences: readonly (string | undefined)[], exitCode: number): void {
+  const [problem, fix] = sentences;
+  process.stderr.write(`holdfast: ${problem}\n${fix === undefined ? "" : `${fix}\n`}`);
+  process.exitCode = exitCode;
+}
