@@ -8,11 +8,17 @@
 import { afterEach, describe } from "vitest";
 import { disposeAll } from "../disposal.ts";
 import { benches, type OpenBench } from "./bench.ts";
+import { endingsChapter } from "./endings.ts";
 import type { Face, LogKind } from "./face.ts";
 import { sessionsChapter } from "./sessions.ts";
+import { streamChapters } from "./stream-chapters.ts";
+import { versionsChapter } from "./versions.ts";
 
 const chapters = {
   sessions: sessionsChapter,
+  endings: endingsChapter,
+  versions: versionsChapter,
+  ...streamChapters,
 } satisfies Record<string, (open: OpenBench) => void>;
 
 export type Chapter = keyof typeof chapters;
