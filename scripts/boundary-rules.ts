@@ -58,5 +58,5 @@ export function isPure(name: string): boolean {
 
 /** Test code: test files, what lies in `test/`, and the suites that are exported for others. */
 export function isTestPath(path: string): boolean {
-  return /\.(test|e2e)\.tsx?$|(^|\/)(test|acceptance)\/|(^|[/-])acceptance\.ts$/.test(path);
+  return /\.(test|e2e)\.tsx?$|(^|\/)(test|([a-z-]+-)?acceptance)\//.test(path);
 }

@@ -41,9 +41,11 @@ test("what the design allows passes", () => {
   write("packages/log/src/x.ts", "import { b } from '@holdfast/contract'; import 'node:fs'; b;");
   write("packages/log/src/x.test.ts", "import 'vitest'; import '@holdfast/testkit';");
   write("packages/log/src/acceptance/order.ts", "import 'vitest'; import '@holdfast/testkit';");
+  write("packages/log/test/x.test.ts", "import '@holdfast/log'; import '../src/x.ts';");
+  write("packages/testkit/src/face-acceptance/x.ts", "import 'vitest';");
   write("packages/gateway/src/x.ts", "import '@holdfast/server/node'; import 'pino';");
   write("bench/main.ts", "import '@holdfast/server'; import '@holdfast/client';");
-  expect(checkBoundaries(root)).toEqual({ files: 7, problems: [] });
+  expect(checkBoundaries(root)).toEqual({ files: 9, problems: [] });
 });
 
 test.each([

@@ -75,7 +75,10 @@ function importProblem(file: SourceFile, home: Home, { specifier }: Import): str
   }
   const packageName = packageNameOf(specifier);
   const to = siblingName(packageName);
-  if (to !== undefined && to === home.sibling) return `"${specifier}": own files by relative path`;
+  if (to !== undefined && to === home.sibling) {
+    // From outside of `src` a test may use its package as others do.
+    return isTest ? undefined : `"${specifier}": own files by relative path`;
+  }
   // Bench, scripts and examples are of the root, whose workspaces all siblings are.
   if (to !== undefined && home.sibling === undefined) return undefined;
   if (to !== undefined && home.sibling !== undefined) {

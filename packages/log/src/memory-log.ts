@@ -63,8 +63,8 @@ class MemoryLog implements EventLog {
   #opened: Opened | undefined;
   /** Log time that had passed at the last `close`. */
   #baseMs = 0;
-  /** Where the sweep goes on; unset at the beginning of a round. */
-  #round: Iterator<MemorySession> | undefined;
+  /** Where the sweep goes on: with a session that it left half done, then with the others. */
+  #round: { held: MemorySession | undefined; readonly others: Iterator<MemorySession> } | undefined;
 
   async open(settings: LogSettings): Promise<void> {
     assert(this.#opened === undefined, "open: the log is open");
@@ -98,7 +98,7 @@ class MemoryLog implements EventLog {
     this.#sessions.set(id, session);
     const tally = createEvictionTally();
     carryOut(session, plan, time.stampMs());
-    enforceCaps(session, settings.retention, time.nowMs(), tally);
+    if (plan.events.length > 0) enforceCaps(session, settings.retention, time.nowMs(), tally);
     const { appended, begun } = plan;
     const outcome: CommitOutcome = { kind: "committed", appended, begun };
     this.#attempts.remember(id, commit.id, outcome);
@@ -142,23 +142,23 @@ class MemoryLog implements EventLog {
     const { settings, time } = this.#open();
     const nowMs = time.nowMs();
     const tally = createEvictionTally();
-    const round = this.#round ?? this.#sessions.values();
-    let sessionsLeft = sweepSessionsMax;
+    const round = this.#round ?? { held: undefined, others: this.#sessions.values() };
+    this.#round = round;
     let eventsLeft = sweepEventsMax;
-    let isBehind = true;
-    while (sessionsLeft > 0 && eventsLeft > 0) {
-      const next = round.next();
-      if (next.done === true) {
-        isBehind = false;
+    for (let sessionsLeft = sweepSessionsMax; sessionsLeft > 0 && eventsLeft > 0; sessionsLeft--) {
+      const session = round.held ?? round.others.next().value;
+      round.held = session;
+      if (session === undefined) {
+        this.#round = undefined;
         break;
       }
-      sessionsLeft -= 1;
-      eventsLeft -= expire(next.value, settings.retention.windowMs, nowMs, eventsLeft, tally);
-      this.#forget(next.value, nowMs);
+      eventsLeft -= expire(session, settings.retention.windowMs, nowMs, eventsLeft, tally);
+      if (eventsLeft === 0) break;
+      this.#forget(session, nowMs);
+      round.held = undefined;
     }
-    this.#round = isBehind ? round : undefined;
     this.#tell(tally.list());
-    return { isBehind };
+    return { isBehind: this.#round !== undefined };
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,4 @@
 import { acceptFace } from "@holdfast/testkit/face-acceptance";
 import { nodeFace } from "./node-face.ts";
 
-acceptFace(nodeFace, { log: "sqlite", chapters: ["sessions"] });
+acceptFace(nodeFace, { log: "sqlite", chapters: ["sessions", "endings"] });

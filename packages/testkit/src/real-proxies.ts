@@ -34,7 +34,9 @@ export function startHaproxy(options: RealProxyOptions): Promise<RealProxy> {
 
 /** @throws Error when the binary is missing: ask `requireService("nginx")` first */
 export function startNginx(options: RealProxyOptions): Promise<RealProxy> {
-  return start("nginx", options, nginxConfig, (file, directory) => ["-p", directory, "-c", file]);
+  return start("nginx", options, nginxConfig, (file, directory) => [
+    ...["-e", "stderr", "-p", directory, "-c", file],
+  ]);
 }
 
 /** A port of 127.0.0.1 that was free just now. */

@@ -127,21 +127,29 @@ function exitOf(child: Child): Promise<ProcessExit> {
   return exited;
 }
 
+/** Leaders of process groups that may still have members. */
+const groups = new Set<number>();
+process.on("exit", () => {
+  for (const pid of groups) killGroup(pid);
+});
+
 function endWithTest(child: Child, exited: Promise<ProcessExit>): void {
-  const killGroup = () => {
-    if (child.pid === undefined) return;
-    try {
-      process.kill(-child.pid, "SIGKILL");
-    } catch {
-      // Nobody is left in the group.
-    }
-  };
-  process.once("exit", killGroup);
+  const { pid } = child;
+  if (pid === undefined) return;
+  groups.add(pid);
   onDispose(async () => {
-    killGroup();
-    await exited.catch(() => {});
-    process.off("exit", killGroup);
+    killGroup(pid);
+    groups.delete(pid);
+    await exited;
   });
+}
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch {
+    // Nobody is left in the group.
+  }
 }
 
 function collectOutput(child: Child) {

@@ -8,11 +8,25 @@
 import { afterEach, describe } from "vitest";
 import { disposeAll } from "../disposal.ts";
 import { benches, type OpenBench } from "./bench.ts";
+import { cancellationChapter } from "./cancellation.ts";
+import { endingsChapter } from "./endings.ts";
 import type { Face, LogKind } from "./face.ts";
+import { questionsChapter } from "./questions.ts";
+import { requestIdsChapter } from "./request-ids.ts";
+import { routingChapter } from "./routing.ts";
 import { sessionsChapter } from "./sessions.ts";
+import { streamChapters } from "./stream-chapters.ts";
+import { versionsChapter } from "./versions.ts";
 
 const chapters = {
   sessions: sessionsChapter,
+  endings: endingsChapter,
+  versions: versionsChapter,
+  routing: routingChapter,
+  cancellation: cancellationChapter,
+  requestIds: requestIdsChapter,
+  questions: questionsChapter,
+  ...streamChapters,
 } satisfies Record<string, (open: OpenBench) => void>;
 
 export type Chapter = keyof typeof chapters;

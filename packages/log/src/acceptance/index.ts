@@ -1,0 +1,54 @@
+/** The acceptance suite of event logs: what every log must do, one file a chapter. */
+import { disposeAll } from "@holdfast/testkit";
+import { afterEach, describe } from "vitest";
+import { atomicCommit } from "./atomic-commit.ts";
+import { bounds } from "./bounds.ts";
+import { concurrent } from "./concurrent.ts";
+import { crash } from "./crash.ts";
+import { cursors } from "./cursors.ts";
+import { endings } from "./endings.ts";
+import type { LogHarness, LogPlace } from "./harness.ts";
+import { olderCopy } from "./older-copy.ts";
+import { order } from "./order.ts";
+import { prefix } from "./prefix.ts";
+import { readYourAppend } from "./read-your-append.ts";
+import { reopen } from "./reopen.ts";
+import { resume } from "./resume.ts";
+
+export type { LogHarness, LogPlace } from "./harness.ts";
+export { compareWithModel } from "./model.ts";
+export {
+  creation,
+  notification,
+  numbered,
+  opening,
+  openScene,
+  response,
+  type Scene,
+} from "./scene.ts";
+
+/**
+ * Tell the tests of every chapter that the log's harness allows; call it in a test file.
+ *
+ * @param name - of the log, as it heads the tests
+ */
+export function acceptEventLog<Place extends LogPlace>(
+  name: string,
+  harness: LogHarness<Place>,
+): void {
+  describe(`event log: ${name}`, () => {
+    afterEach(disposeAll);
+    order(harness);
+    readYourAppend(harness);
+    atomicCommit(harness);
+    bounds(harness);
+    prefix(harness);
+    cursors(harness);
+    concurrent(harness);
+    endings(harness);
+    reopen(harness);
+    resume(harness);
+    if (harness.copy !== undefined) olderCopy(harness, harness.copy);
+    if (harness.spawnWriter !== undefined) crash(harness, harness.spawnWriter);
+  });
+}

@@ -1,0 +1,195 @@
+/**
+ * What the model test may do, as values that fast-check makes and shrinks.
+ *
+ * A step says what it wants by number; against the state of the model it becomes operations. It may
+ * make no sense then: that too must come out alike.
+ */
+import type { EventPlace } from "@holdfast/contract";
+import fc from "fast-check";
+import type { Op, ReadLimit, SessionState, StreamState } from "../event-log.ts";
+import { opening } from "./scene.ts";
+
+type Part =
+  | { readonly part: "open"; readonly skip: number; readonly calls: number }
+  | {
+      readonly part: "append";
+      readonly pick: number;
+      readonly isRequest: boolean;
+      readonly size: number;
+    }
+  | { readonly part: "respond"; readonly pick: number; readonly size: number }
+  | { readonly part: "cancel"; readonly pick: number }
+  | { readonly part: "written"; readonly pick: number; readonly position: number }
+  | { readonly part: "record" }
+  | { readonly part: "end" };
+
+export type Step =
+  | { readonly step: "create"; readonly session: number }
+  | { readonly step: "commit"; readonly session: number; readonly parts: readonly Part[] }
+  | { readonly step: "repeat"; readonly back: number }
+  | {
+      readonly step: "read";
+      readonly session: number;
+      readonly pick: number;
+      readonly twist: Twist;
+      readonly limit: ReadLimit;
+    }
+  | { readonly step: "advance"; readonly byMs: number }
+  | { readonly step: "sweep" }
+  | { readonly step: "reopen" };
+
+type Twist = "none" | "earlier" | "later" | "incarnation" | "tag" | "stream";
+
+export const sessionNames = ["one", "two", "three"];
+
+const small = fc.nat({ max: 60 });
+const pick = fc.nat({ max: 1_000 });
+const session = fc.nat({ max: sessionNames.length - 1 });
+
+const append = fc.record({
+  part: fc.constant("append" as const),
+  pick,
+  isRequest: fc.boolean(),
+  size: small,
+});
+
+const part: fc.Arbitrary<Part> = fc.oneof(
+  { weight: 6, arbitrary: append },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      part: fc.constant("open" as const),
+      skip: fc.nat({ max: 2 }),
+      calls: fc.integer({ min: 1, max: 3 }),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ part: fc.constant("respond" as const), pick, size: small }) },
+  { weight: 1, arbitrary: fc.record({ part: fc.constant("cancel" as const), pick }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ part: fc.constant("written" as const), pick, position: small }),
+  },
+  { weight: 1, arbitrary: fc.record({ part: fc.constant("record" as const) }) },
+);
+
+const twist = fc.constantFrom<Twist>(
+  ...(["none", "none", "none", "earlier", "later", "incarnation", "tag", "stream"] as const),
+);
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ step: fc.constant("create" as const), session }) },
+  {
+    weight: 20,
+    arbitrary: fc.record({
+      step: fc.constant("commit" as const),
+      session,
+      parts: fc.array(part, { minLength: 1, maxLength: 4 }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      step: fc.constant("commit" as const),
+      session,
+      parts: fc.constant<Part[]>([{ part: "end" }]),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ step: fc.constant("repeat" as const), back: fc.nat({ max: 9 }) }),
+  },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      step: fc.constant("read" as const),
+      session,
+      pick,
+      twist,
+      limit: fc.record({ events: fc.integer({ min: 1, max: 9 }), bytes: fc.nat({ max: 200 }) }),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      step: fc.constant("advance" as const),
+      byMs: fc.oneof(fc.nat({ max: 700 }), fc.constantFrom(60_000, 86_400_000)),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ step: fc.constant("sweep" as const) }) },
+  { weight: 1, arbitrary: fc.record({ step: fc.constant("reopen" as const) }) },
+);
+
+export const steps: fc.Arbitrary<Step[]> = fc.array(step, { minLength: 1, maxLength: 100 });
+
+/** @param states - of the session's streams, rising; none if the session is not there */
+export function opsOf(
+  parts: readonly Part[],
+  state: SessionState | undefined,
+  states: readonly StreamState[],
+): Op[] {
+  let next = state?.nextStream ?? 1;
+  const stream = (n: number) => states[n % Math.max(states.length, 1)]?.stream ?? n;
+  const running = states.flatMap(({ stream, calls }) =>
+    calls.flatMap(({ state }, call) => (state === "running" ? [{ stream, call }] : [])),
+  );
+  const call = (n: number) => running[n % Math.max(running.length, 1)] ?? { stream: 1, call: 0 };
+  // The standalone stream, and those with a running call: others refuse.
+  const open = [0, ...new Set(running.map((one) => one.stream))];
+  const opOf = (one: Part): Op => {
+    switch (one.part) {
+      case "open":
+        next += one.skip + 1;
+        return opening(next - 1, one.calls);
+      case "append": {
+        const kind = one.isRequest ? "request" : "notification";
+        // Seldom, one that is finished.
+        const target = one.pick % 50 === 0 ? stream(one.pick) : open[one.pick % open.length];
+        return { op: "append", stream: target ?? 0, kind, text: "ä".repeat(one.size) };
+      }
+      case "respond":
+        return { op: "append", kind: "response", text: "r".repeat(one.size), ...call(one.pick) };
+      case "cancel":
+        return { op: "cancel", ...call(one.pick) };
+      case "written": {
+        const state = states[one.pick % Math.max(states.length, 1)];
+        const position = one.position % ((state?.head ?? 0) + 1);
+        return { op: "written", stream: state?.stream ?? 0, position };
+      }
+      case "record":
+        return { op: "record", data: `after ${next}` };
+      case "end":
+        return { op: "end", reason: "ended" };
+    }
+  };
+  return parts.map(opOf);
+}
+
+/** A cursor that somebody may show: one that was given out, or one that never was. */
+export function cursorOf(
+  { pick, twist }: Extract<Step, { step: "read" }>,
+  known: readonly EventPlace[],
+): EventPlace {
+  const place = known[pick % Math.max(known.length, 1)] ?? nowhere;
+  const other = known[(pick * 7) % Math.max(known.length, 1)] ?? nowhere;
+  switch (twist) {
+    case "none":
+      return place;
+    case "earlier":
+      return { ...place, position: Math.max(0, place.position - (pick % 5)) };
+    case "later":
+      return { ...place, position: place.position + (pick % 5) };
+    case "incarnation":
+      return { ...place, incarnation: other.incarnation };
+    case "tag":
+      return { ...place, tag: other.tag };
+    case "stream":
+      return { ...place, stream: place.stream + (pick % 4) };
+  }
+}
+
+const nowhere: EventPlace = {
+  tag: "0000000000000000",
+  stream: 0,
+  position: 0,
+  incarnation: "aaaaaaaa",
+};

@@ -1,0 +1,205 @@
+/** The property behind the chapters: any log does, step by step, what the memory log does. */
+import type { EventPlace, Retention } from "@holdfast/contract";
+import {
+  disposeAll,
+  type FakeClock,
+  fakeClock,
+  onDispose,
+  testSeed,
+  verifies,
+} from "@holdfast/testkit";
+import fc from "fast-check";
+import { afterEach, describe, expect, test } from "vitest";
+import type {
+  Commit,
+  EventLog,
+  Eviction,
+  ReadOutcome,
+  SessionId,
+  SessionState,
+  StreamState,
+} from "../event-log.ts";
+import { memoryLog } from "../memory-log.ts";
+import type { LogHarness } from "./harness.ts";
+import { cursorOf, opsOf, type Step, sessionNames, steps } from "./model-steps.ts";
+import { creation } from "./scene.ts";
+
+/** So small that every bound is met often. */
+const retention: Retention = { windowMs: 1_000, maxEvents: 7, maxBytes: 400 };
+
+export interface ModelOptions {
+  readonly runs: number;
+}
+
+export function compareWithModel(name: string, harness: LogHarness, { runs }: ModelOptions): void {
+  describe(`event log: ${name}`, () => {
+    afterEach(disposeAll);
+    test(`${verifies("E-02", "E-08", "R-01", "R-03", "R-04", "R-05", "R-06", "W-01", "W-03", "W-04", "S-04")}does what the memory log does`, async () => {
+      const property = fc.asyncProperty(steps, async (given) => {
+        const pair = await openPair(harness);
+        for (const step of given) await takeStep(pair, step);
+        for (const session of sessionNames) await compareSession(pair, session as SessionId);
+        await pair.close();
+      });
+      await fc.assert(property, { seed: testSeed("does what the memory log does"), numRuns: runs });
+    });
+  });
+}
+
+/** One log with what it told of evictions. */
+interface Side {
+  log: EventLog;
+  readonly evictions: Eviction[];
+}
+
+interface Pair {
+  readonly clock: FakeClock;
+  readonly model: Side;
+  readonly subject: Side;
+  /** Every place that was given out. */
+  readonly known: EventPlace[];
+  readonly commits: { readonly session: SessionId; readonly commit: Commit }[];
+  reopen(): Promise<void>;
+  close(): Promise<void>;
+}
+
+async function openPair(harness: LogHarness): Promise<Pair> {
+  const clock = fakeClock();
+  const place = await harness.place();
+  const model: Side = { log: memoryLog(), evictions: [] };
+  const subject: Side = { log: place.log(), evictions: [] };
+  let opened = 0;
+  const open = async () => {
+    opened += 1;
+    // The same for both: places can be compared as they are.
+    const incarnation = `run${String(opened).padStart(5, "0")}`;
+    for (const { log, evictions } of [model, subject]) {
+      const onEvicted = (eviction: Eviction) => void evictions.push(eviction);
+      await log.open({ retention, clock, onEvicted, randomIncarnation: () => incarnation });
+    }
+  };
+  await open();
+  const forget = onDispose(async () => {
+    await subject.log.close();
+    await place.remove();
+  });
+  return {
+    ...{ clock, model, subject, known: [], commits: [] },
+    reopen: async () => {
+      await model.log.close();
+      await subject.log.close();
+      subject.log = place.log();
+      await open();
+    },
+    close: async () => {
+      forget();
+      await subject.log.close();
+      await place.remove();
+    },
+  };
+}
+
+async function takeStep(pair: Pair, step: Step): Promise<void> {
+  switch (step.step) {
+    case "create":
+      return commit(pair, nameOf(step.session), [creation(nameOf(step.session))]);
+    case "commit": {
+      const session = nameOf(step.session);
+      const state = await pair.model.log.session(session);
+      return commit(pair, session, opsOf(step.parts, state, await streamsOf(pair, state)));
+    }
+    case "repeat": {
+      const again = pair.commits.at(-1 - step.back);
+      if (again !== undefined) await submit(pair, again.session, again.commit);
+      return;
+    }
+    case "read":
+      return read(pair, step);
+    case "advance":
+      return pair.clock.advance(step.byMs);
+    case "sweep":
+      for (const { log } of [pair.model, pair.subject]) while ((await log.sweep()).isBehind);
+      return compareEvictions(pair);
+    case "reopen":
+      await pair.reopen();
+      // Attempts do not outlive the process that may repeat them.
+      pair.commits.length = 0;
+      return;
+  }
+}
+
+async function commit(pair: Pair, session: SessionId, ops: Commit["ops"]): Promise<void> {
+  const one: Commit = { id: `commit ${pair.commits.length}`, fence: 0, ops };
+  pair.commits.push({ session, commit: one });
+  await submit(pair, session, one);
+  await compareSession(pair, session);
+}
+
+async function submit(pair: Pair, session: SessionId, commit: Commit): Promise<void> {
+  const [expected, actual] = await Promise.allSettled([
+    pair.model.log.commit(session, commit),
+    pair.subject.log.commit(session, commit),
+  ]);
+  if (expected.status === "rejected") {
+    expect(actual).toMatchObject({ reason: { message: expected.reason.message } });
+    return;
+  }
+  expect(actual).toEqual(expected);
+  if (expected.value.kind === "committed") {
+    pair.known.push(...expected.value.appended, ...expected.value.begun);
+  }
+  await new Promise((resolve) => setImmediate(resolve));
+  compareEvictions(pair);
+}
+
+async function read(pair: Pair, step: Extract<Step, { step: "read" }>): Promise<void> {
+  const cursor = cursorOf(step, pair.known);
+  const session = nameOf(step.session);
+  // Followed now and then: what a log keeps at hand must be what it has stored.
+  if (step.pick % 3 === 0) pair.subject.log.follow(session, cursor.stream, () => {});
+  const expected = await pair.model.log.read(session, cursor, step.limit);
+  const actual: ReadOutcome = await pair.subject.log.read(session, cursor, step.limit);
+  expect(actual).toEqual(expected);
+  if (expected.kind === "gap") pair.known.push(expected.gap.oldest, expected.gap.head);
+}
+
+async function compareSession(pair: Pair, session: SessionId): Promise<void> {
+  const expected = await pair.model.log.session(session);
+  expect(await pair.subject.log.session(session)).toEqual(expected);
+  for (const state of await streamsOf(pair, expected)) {
+    expect(await pair.subject.log.stream(session, state.stream)).toEqual(state);
+  }
+}
+
+function compareEvictions({ model, subject }: Pair): void {
+  expect(summed(subject.evictions.splice(0))).toEqual(summed(model.evictions.splice(0)));
+}
+
+/** However many steps a sweep took. */
+function summed(evictions: readonly Eviction[]): Record<string, Eviction> {
+  const sums: Record<string, Eviction> = {};
+  for (const one of evictions) {
+    const key = `${one.session} ${one.stream} ${one.cause} ${one.isBreach}`;
+    const sum = sums[key];
+    const events = (sum?.events ?? 0) + one.events;
+    const bytes = (sum?.bytes ?? 0) + one.bytes;
+    sums[key] = { ...one, events, bytes, through: Math.max(one.through, sum?.through ?? 0) };
+  }
+  return sums;
+}
+
+async function streamsOf(
+  { model }: Pair,
+  state: SessionState | undefined,
+): Promise<readonly StreamState[]> {
+  const states: StreamState[] = [];
+  for (let stream = 0; stream < (state?.nextStream ?? 0); stream += 1) {
+    const found = state && (await model.log.stream(state.session, stream));
+    if (found !== undefined) states.push(found);
+  }
+  return states;
+}
+
+function nameOf(session: number): SessionId {
+  return (sessionNames[session] ?? "one") as SessionId;
+}
