@@ -12,14 +12,15 @@ export interface CallPlace extends Call {
 }
 
 export type AppendOp = Op & { readonly op: "append" };
+export type ResponseOp = AppendOp & { readonly kind: "response" };
 
-export function responseTo(call: CallPlace, text: string): AppendOp {
+export function responseTo(call: CallPlace, text: string): ResponseOp {
   return { op: "append", kind: "response", stream: call.stream, call: call.index, text };
 }
 
 /** [C X-05] */
-export function unknownOutcome(call: CallPlace, reason: OutcomeUnknownReason): AppendOp {
-  return responseTo(call, outcomeUnknownMessage(call, reason));
+export function unknownOutcome(call: CallPlace, reason: OutcomeUnknownReason): ResponseOp {
+  return { ...responseTo(call, outcomeUnknownMessage(call, reason)), unknown: reason };
 }
 
 /** The upstream's answer was over the limit: this call fails, nothing else does. */

@@ -1,19 +1,56 @@
 /**
- * The in-flight ledger of one session: which call the upstream knows under which number.
+ * The in-flight ledger of one session: which call the upstream knows under which number, and who
+ * else waits for it.
  *
  * Ids and progress tokens of clients are not unique (real clients send 1 every time), so the
  * upstream gets numbers of ours, and the client's own text is put back on the way out [C X-02].
  */
-import type { Call } from "@holdfast/log";
+import type { Call, KeyClaim } from "@holdfast/log";
+import type { AppendOp, CallPlace } from "./answers.ts";
+import type { IncomingRequest } from "./incoming.ts";
 
-export interface InFlightCall extends Call {
+/** A caller that repeated an idempotency key while its call runs [C X-03]. */
+export interface AttachedCaller {
+  readonly call: CallPlace;
+  readonly tokenJson: string | undefined;
+  /** Append to the caller's own stream, in its own session. */
+  append(op: AppendOp): void;
+  /** The call is over: `answer` makes the caller's response. */
+  settle(answer: (call: CallPlace) => AppendOp): void;
+}
+
+export interface InFlightCall extends CallPlace {
   /** The id, and the progress token, that the upstream sees. */
   readonly number: number;
   /** The client's progress token as JSON text, when it asked for progress. */
   readonly tokenJson: string | undefined;
-  readonly stream: number;
-  /** Index among the calls of its stream. */
-  readonly index: number;
+  /** Who else waits for this call. */
+  readonly attached: Set<AttachedCaller>;
+  /** Told when the call is over; `isLogged` resolves when its outcome is in the log. */
+  onOver: ((isLogged: Promise<unknown>) => void) | undefined;
+  /** Set: it does not run itself, but waits for another; gives that up. */
+  waiting: Waiting | undefined;
+}
+
+export interface Waiting {
+  /** The call that runs, when it belongs to the same session. */
+  readonly sibling: InFlightCall | undefined;
+  leave(): void;
+}
+
+/** A request as the log keeps it. */
+export function recordOf(
+  { idJson, method, name }: IncomingRequest,
+  startedAtMs: number,
+  claim?: KeyClaim,
+): Call {
+  return {
+    id: idJson,
+    method,
+    ...(name === undefined ? {} : { name }),
+    startedAtMs,
+    ...(claim === undefined ? {} : { claim }),
+  };
 }
 
 export class InFlightCalls {
@@ -25,14 +62,36 @@ export class InFlightCalls {
     return this.#byNumber.size;
   }
 
+  /** Streams that these calls have. */
+  get streams(): number {
+    return new Set(this.all().map((call) => call.stream)).size;
+  }
+
   /** A number that no request of this session's upstreams had before. */
   nextNumber(): number {
     this.#lastNumber++;
     return this.#lastNumber;
   }
 
-  add(call: InFlightCall): void {
+  /** A call of the client begins; its stream is in the log. */
+  start(
+    request: IncomingRequest,
+    startedAtMs: number,
+    stream: number,
+    index: number,
+  ): InFlightCall {
+    const call: InFlightCall = {
+      ...recordOf(request, startedAtMs),
+      number: this.nextNumber(),
+      tokenJson: request.tokenJson,
+      stream,
+      index,
+      attached: new Set(),
+      onOver: undefined,
+      waiting: undefined,
+    };
     this.#byNumber.set(call.number, call);
+    return call;
   }
 
   get(number: unknown): InFlightCall | undefined {
@@ -46,7 +105,8 @@ export class InFlightCalls {
 
   /** [C E-01] where an upstream's message goes that names no request. */
   oldest(): InFlightCall | undefined {
-    return this.#byNumber.values().next().value;
+    for (const call of this.#byNumber.values()) if (call.waiting === undefined) return call;
+    return undefined;
   }
 
   /** [C X-02] a cancellation that fits several calls means the newest. */

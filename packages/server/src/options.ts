@@ -28,6 +28,20 @@ export interface RuntimeOptions {
   readonly allowedHosts: readonly string[];
   /** Largest request body, bytes. */
   readonly bodyBytesMax: number;
+  /** Live sessions in all, and of one principal (where there are principals). */
+  readonly sessionsMax: number;
+  readonly sessionsPerPrincipalMax: number;
+  /** Streams of a session with a call that runs, and such calls. */
+  readonly streamsPerSessionMax: number;
+  readonly callsPerSessionMax: number;
+  /** Open responses in all. */
+  readonly viewportsMax: number;
+  /** How long the outcome of a call with an idempotency key is kept [C X-03]. */
+  readonly idempotencyTtlMs: number;
+  /** Without authentication: callers share their keys. For endpoints on loopback alone. */
+  readonly sharesKeys: boolean;
+  /** Put a session out of memory, and end its upstream, after so much quiet; 0 for never. */
+  readonly hibernateMs: number;
 }
 
 const minute = 60_000;
@@ -46,6 +60,14 @@ export const defaultOptions: RuntimeOptions = {
   allowedOrigins: [],
   allowedHosts: [],
   bodyBytesMax: 4 * mebibyte,
+  sessionsMax: 10_000,
+  sessionsPerPrincipalMax: 1_000,
+  streamsPerSessionMax: 256,
+  callsPerSessionMax: 256,
+  viewportsMax: 20_000,
+  idempotencyTtlMs: 24 * 60 * minute,
+  sharesKeys: false,
+  hibernateMs: 0,
 };
 
 /** Named bounds that nobody needs to set. */
@@ -73,6 +95,14 @@ export const bounds = {
   refusedCursorsMax: 64,
   /** Text that may wait for an upstream that does not read, characters. */
   upstreamQueueCharsMax: 16 * mebibyte,
+  /** Pause before an upstream that died young is replaced: after the first, and at most. */
+  restartPauseMs: 100,
+  restartPauseMaxMs: 5_000,
+  /** An upstream that lives shorter than this died young, milliseconds. */
+  youngMs: 5_000,
+  /** How long the gateway waits for the list of tools, milliseconds, and how many pages it reads. */
+  toolListMs: 10_000,
+  toolListPagesMax: 100,
   /** Text that may wait for the log before the upstream is no longer read, characters. */
   commitQueueCharsMax: 4 * mebibyte,
   /** Pause before a failed commit is tried again: first, and longest, milliseconds. */
@@ -85,6 +115,12 @@ export const bounds = {
   sweepPauseMaxMs: 1_000,
   /** Pause between two log lines about breaches, milliseconds. */
   breachLogPauseMs: 1_000,
+  /** [C S-03] A session whose client never came back after `initialize`, milliseconds. */
+  unusedTtlMs: 60_000,
+  /** Sessions that one step of the sweep ends. */
+  expireSessionsMax: 100,
+  /** The log hears of a session's use within a twentieth of its idle time, and within this. */
+  touchLagMaxMs: 60_000,
   /** `Retry-After` of a refusal, seconds. */
   retryAfterS: 5,
 } as const;

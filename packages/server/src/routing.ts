@@ -24,7 +24,14 @@ export type Route =
       readonly idJson: string;
       readonly text: string;
     }
-  | { readonly kind: "notification"; readonly stream: number; readonly text: string }
+  | {
+      readonly kind: "notification";
+      readonly stream: number;
+      readonly method: string;
+      readonly text: string;
+    }
+  /** Progress of a call; the text has the upstream's number as its token. */
+  | { readonly kind: "progress"; readonly call: InFlightCall; readonly text: string }
   /** The upstream takes a question back; `text` names it by its id on the wire. */
   | { readonly kind: "withdrawal"; readonly question: Question; readonly text: string }
   /** Late, or about nothing: nobody waits for it. */
@@ -69,10 +76,7 @@ function routeNotification(
   if (method === "notifications/progress") {
     const token = params?.["progressToken"];
     const call = calls.get(token);
-    if (call?.tokenJson !== undefined) {
-      const spliced = replaceAt(text, ["params", "progressToken"], call.tokenJson);
-      return { kind: "notification", stream: call.stream, text: spliced };
-    }
+    if (call !== undefined) return { kind: "progress", call, text };
     if (calls.isPast(token)) return { kind: "dropped", why: "Progress of a call that is over." };
   }
   if (method === "notifications/cancelled") {
@@ -85,7 +89,7 @@ function routeNotification(
   const isSessionWide =
     method.endsWith("/list_changed") || method === "notifications/resources/updated";
   const stream = isSessionWide ? standaloneStream : laneOf(calls, related);
-  return { kind: "notification", stream, text };
+  return { kind: "notification", stream, method, text };
 }
 
 function laneOf(calls: InFlightCalls, related: number | undefined): number {

@@ -22,6 +22,28 @@ export const silentLogger: Logger = {
   error: () => undefined,
 };
 
+/** How many responses are open, against how many there may be [C P-02]. */
+export class ViewportCount {
+  readonly #max: number;
+  #count = 0;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  get isFull(): boolean {
+    return this.#count >= this.#max;
+  }
+
+  add(change: 1 | -1): void {
+    this.#count += change;
+  }
+}
+
 export interface RuntimeContext {
   readonly log: EventLog;
   readonly upstream: UpstreamFactory;
@@ -31,6 +53,7 @@ export interface RuntimeContext {
   /** Told to clients in the answer of `initialize` [C W-05]. */
   readonly capability: ResumeCapability;
   readonly held: HeldText;
+  readonly viewports: ViewportCount;
   /** Random, of this process alone: begins the ids of server-to-client requests. */
   readonly processName: string;
 }

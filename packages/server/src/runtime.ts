@@ -1,18 +1,27 @@
 /**
- * The session runtime: log, upstreams and HTTP faces wired together. Its life is
- * `ready` → serving → `close`.
+ * The session runtime: log, upstreams and HTTP faces wired together.
+ *
+ *     created ──ready──▶ serving ──drain──▶ draining ──close──▶ closed
  */
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { performance } from "node:perf_hooks";
 import { checkRetention, HoldfastError, resumeCapability } from "@holdfast/contract";
 import type { Clock, EventLog, Eviction } from "@holdfast/log";
+import type { Authenticate } from "./authentication.ts";
 import { fetchReply, fetchRequest } from "./http/fetch.ts";
 import { type Endpoint, handle } from "./http/handler.ts";
 import { nodeReply, nodeRequest } from "./http/node.ts";
-import { bounds, defaultOptions, type RuntimeOptions } from "./options.ts";
-import { type Logger, type RuntimeContext, silentLogger } from "./runtime-context.ts";
+import { Keys } from "./idempotency/keys.ts";
+import { defaultOptions, type RuntimeOptions } from "./options.ts";
+import {
+  type Logger,
+  type RuntimeContext,
+  silentLogger,
+  ViewportCount,
+} from "./runtime-context.ts";
 import { Sessions } from "./sessions.ts";
+import { Breaches, sweeping } from "./sweeping.ts";
 import type { UpstreamFactory } from "./upstream.ts";
 import { HeldText } from "./viewport.ts";
 
@@ -20,6 +29,8 @@ export interface RuntimeParts {
   readonly log: EventLog;
   readonly upstream: UpstreamFactory;
   readonly options?: Partial<RuntimeOptions>;
+  /** Who makes a request; without it, everyone is the same principal. */
+  readonly authenticate?: Authenticate;
   readonly logger?: Logger;
   readonly clock?: Clock;
 }
@@ -37,10 +48,19 @@ export interface SessionRuntime {
   ready(): Promise<void>;
   /** Sessions that this process holds in memory. */
   sessionCount(): number;
+  /** Open responses. */
+  viewportCount(): number;
   /** Evictions inside the window so far [C W-04]. */
   breachCount(): number;
   /**
-   * Let go of viewports and upstreams and close the log. No session ends by it.
+   * [C D-02] Refuse new work, and let what runs come to its end; resumes are served all the while.
+   *
+   * @returns how many calls were still running at the deadline
+   */
+  drain(timeoutMs: number): Promise<number>;
+  /**
+   * Let go of viewports and upstreams and close the log. No session ends by it: the next process
+   * on the same log goes on.
    */
   close(): Promise<void>;
 }
@@ -57,19 +77,10 @@ export function createSessionRuntime(parts: RuntimeParts): SessionRuntime {
   const verdict = checkRetention({ ...options, windowMs: options.retention.windowMs });
   if (!verdict.ok) throw new HoldfastError("ERR_RETENTION", verdict.message);
   const { log } = parts;
-  const logger = parts.logger ?? silentLogger;
-  const clock = parts.clock ?? systemClock;
-  const context: RuntimeContext = {
-    log,
-    upstream: parts.upstream,
-    options,
-    logger,
-    clock,
-    capability: resumeCapability({ ...options, durability: log.durability }),
-    held: new HeldText(),
-    processName: randomBytes(6).toString("hex"),
-  };
+  const context = contextOf(parts, options);
+  const { logger, clock } = context;
   const sessions = new Sessions(context);
+  const keys = new Keys(context, (claim) => sessions.restore(claim.session));
   const breaches = new Breaches(logger);
   const onEvicted = (eviction: Eviction) => {
     if (eviction.isBreach) breaches.add(eviction);
@@ -79,17 +90,24 @@ export function createSessionRuntime(parts: RuntimeParts): SessionRuntime {
   const endpoint: Endpoint = {
     context,
     sessions,
+    keys,
     access: { hosts: options.allowedHosts, origins: options.allowedOrigins },
+    authenticate: parts.authenticate,
     isDraining: () => isDraining,
   };
   let opened: Promise<void> | undefined;
-  const sweeper = new Sweeper(log, options.retention.windowMs, logger);
+  const sweeps = sweeping(log, sessions, options, logger);
   const ready = () => {
-    opened ??= log.open({ retention: options.retention, clock, onEvicted }).then(() => {
-      sweeper.start();
-      sessions.startSweeping();
+    const { retention, idempotencyTtlMs } = options;
+    opened ??= log.open({ retention, idempotencyTtlMs, clock, onEvicted }).then(() => {
+      for (const sweep of sweeps) sweep.start();
     });
     return opened;
+  };
+  const release = (which: "standalone" | "all") => {
+    for (const session of sessions.all()) {
+      session.releaseViewports(which, () => jittered(options.retryMs));
+    }
   };
   return {
     node: (req, res) => {
@@ -108,96 +126,46 @@ export function createSessionRuntime(parts: RuntimeParts): SessionRuntime {
     },
     ready,
     sessionCount: () => sessions.size,
+    viewportCount: () => context.viewports.count,
     breachCount: () => breaches.count,
+    drain: async (timeoutMs) => {
+      isDraining = true;
+      release("standalone");
+      let timer: NodeJS.Timeout | undefined;
+      const deadline = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, timeoutMs);
+      });
+      await Promise.race([sessions.allCallsOver(), deadline]);
+      clearTimeout(timer);
+      return sessions.callsInFlight;
+    },
     close: async () => {
       isDraining = true;
-      sessions.stopSweeping();
-      sweeper.stop();
+      for (const sweep of sweeps) sweep.stop();
       breaches.stop();
-      const all = [...sessions.all()];
-      for (const session of all) session.releaseViewports(() => jittered(options.retryMs));
-      await Promise.all(all.map((session) => session.suspend()));
+      release("all");
+      await Promise.all(sessions.all().map((session) => session.suspend()));
       await opened?.catch(() => undefined);
       await log.close();
     },
   };
 }
 
+function contextOf(parts: RuntimeParts, options: RuntimeOptions): RuntimeContext {
+  return {
+    log: parts.log,
+    upstream: parts.upstream,
+    options,
+    logger: parts.logger ?? silentLogger,
+    clock: parts.clock ?? systemClock,
+    capability: resumeCapability({ ...options, durability: parts.log.durability }),
+    held: new HeldText(),
+    viewports: new ViewportCount(options.viewportsMax),
+    processName: randomBytes(6).toString("hex"),
+  };
+}
+
 /** [C D-02] "jittered": between one and two times, so that clients do not come back as one. */
 function jittered(retryMs: number): number {
   return Math.round(retryMs * (1 + Math.random()));
-}
-
-/** The log's own clockwork: windows run out in bounded steps, with pauses between. */
-class Sweeper {
-  readonly #log: EventLog;
-  readonly #pauseMs: number;
-  readonly #logger: Logger;
-  #timer: NodeJS.Timeout | undefined;
-  #isStopped = false;
-
-  constructor(log: EventLog, windowMs: number, logger: Logger) {
-    this.#log = log;
-    this.#pauseMs = Math.min(
-      Math.max(windowMs / 20, bounds.sweepPauseMinMs),
-      bounds.sweepPauseMaxMs,
-    );
-    this.#logger = logger;
-  }
-
-  start(): void {
-    if (this.#isStopped) return;
-    this.#timer = setTimeout(() => void this.#step(), this.#pauseMs);
-    this.#timer.unref();
-  }
-
-  stop(): void {
-    this.#isStopped = true;
-    clearTimeout(this.#timer);
-  }
-
-  async #step(): Promise<void> {
-    try {
-      while (!this.#isStopped && (await this.#log.sweep()).isBehind) {
-        await new Promise((resolve) => setImmediate(resolve));
-      }
-    } catch (error) {
-      if (!this.#isStopped) this.#logger.error({ error }, "the event log could not be swept");
-    }
-    this.start();
-  }
-}
-
-/** [C W-04] Counted always, logged at most once in a while: a chatty session has many. */
-class Breaches {
-  readonly #logger: Logger;
-  #count = 0;
-  #unlogged = 0;
-  #timer: NodeJS.Timeout | undefined;
-
-  constructor(logger: Logger) {
-    this.#logger = logger;
-  }
-
-  get count(): number {
-    return this.#count;
-  }
-
-  add(eviction: Eviction): void {
-    this.#count += eviction.events;
-    this.#unlogged += eviction.events;
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined;
-      this.#logger.warn(
-        { events: this.#unlogged, cause: eviction.cause },
-        "events were evicted inside the retention window: a cap is too small for this traffic",
-      );
-      this.#unlogged = 0;
-    }, bounds.breachLogPauseMs);
-    this.#timer.unref();
-  }
-
-  stop(): void {
-    clearTimeout(this.#timer);
-  }
 }

@@ -1,7 +1,7 @@
 /**
  * One session: what its client and its upstream say to each other, by way of the log.
  *
- *     client ──open──▶ log ──deliver──▶ upstream ──route──▶ log ──viewport──▶ client
+ *     client ──open──▶ log ──deliver──▶ upstream ──answers──▶ log ──viewport──▶ client
  *
  * Nothing here knows HTTP: a viewport is attached to a sink, and no closing of a sink changes the
  * session [C S-01].
@@ -13,12 +13,15 @@ import {
   type EventId,
   type EventPlace,
   isPrimedVersion,
+  type OutcomeUnknownReason,
   resumeCapabilityKey,
   standaloneStream,
 } from "@holdfast/contract";
 import {
+  type CommitOutcome,
   type EndReason,
   incarnationAt,
+  type KeyClaim,
   type Op,
   type ReadOutcome,
   type SessionId,
@@ -26,27 +29,25 @@ import {
 } from "@holdfast/log";
 import {
   type AppendOp,
+  type CallPlace,
   oversizedAnswer,
+  type ResponseOp,
   responseTo,
-  unfetchedQuestion,
   unknownOutcome,
 } from "./answers.ts";
-import { type InFlightCall, InFlightCalls } from "./calls.ts";
+import { type InFlightCall, InFlightCalls, recordOf } from "./calls.ts";
 import { CommitQueue } from "./commit-queue.ts";
 import type { Sink } from "./http/exchange.ts";
 import type { IncomingNotification, IncomingRequest, IncomingResponse } from "./incoming.ts";
-import { elementsOf, locate } from "./json/locate.ts";
-import { numbered } from "./json/numbered.ts";
+import { locate } from "./json/locate.ts";
 import { replaceAt, setMember, splice } from "./json/splice.ts";
 import { bounds } from "./options.ts";
-import { Questions } from "./questions.ts";
 import { RefusedCursors } from "./refused-cursors.ts";
-import { type Route, route } from "./routing.ts";
+import { Repeatable } from "./repeatable.ts";
+import { Rest } from "./rest.ts";
 import type { RuntimeContext } from "./runtime-context.ts";
 import { journal, type SessionData, writeSessionData } from "./session-data.ts";
-import { replaySetup } from "./setup-journal.ts";
-import type { Upstream } from "./upstream.ts";
-import { UpstreamLink } from "./upstream-link.ts";
+import { UpstreamDesk } from "./upstream-desk.ts";
 import type { ViewportStart } from "./viewport.ts";
 import { Viewports } from "./viewports.ts";
 
@@ -58,46 +59,53 @@ export interface OpenedCalls {
   readonly calls: readonly { readonly call: InFlightCall; readonly request: IncomingRequest }[];
 }
 
-export type OpenOutcome = OpenedCalls | { readonly kind: "full" } | { readonly kind: "absent" };
+export type OpenOutcome =
+  | OpenedCalls
+  | Extract<CommitOutcome, { readonly kind: "full" | "absent" | "claimed" }>;
 
 export interface SessionBirth {
   readonly id: SessionId;
   readonly tag: string;
+  readonly principal: string;
   readonly data: SessionData;
   /** Number of the next stream that it may open. */
   readonly nextStream: number;
 }
 
+/** What the registry wants to know of a session. */
+export interface SessionEvents {
+  onEnded(session: Session): void;
+  /** A call is over. */
+  onCallOver(): void;
+}
+
 export class Session {
   readonly id: SessionId;
   readonly tag: string;
+  readonly principal: string;
   readonly #context: RuntimeContext;
-  readonly #onEnded: (session: Session) => void;
+  readonly #events: SessionEvents;
   readonly #calls = new InFlightCalls();
-  readonly #questions: Questions;
-  /** Setup messages that were replayed: their answers are ours [C S-07]. */
-  readonly #replayed = new Map<number, (answer: string) => void>();
+  readonly #refused = new RefusedCursors();
+  readonly #repeatable: Repeatable;
   readonly #viewports: Viewports;
-  readonly #link: UpstreamLink;
+  readonly #desk: UpstreamDesk;
   readonly #commits: CommitQueue;
   #data: SessionData;
   #nextStream: number;
-  readonly #refused = new RefusedCursors();
   #ending: Promise<boolean> | undefined;
   #ended: EndReason | undefined;
-  #activeAtMs: number;
-  #eventAtMs: number;
+  readonly #rest: Rest;
 
-  constructor(context: RuntimeContext, birth: SessionBirth, onEnded: (session: Session) => void) {
+  constructor(context: RuntimeContext, birth: SessionBirth, events: SessionEvents) {
     this.#context = context;
-    this.#onEnded = onEnded;
+    this.#events = events;
     this.id = birth.id;
     this.tag = birth.tag;
+    this.principal = birth.principal;
     this.#data = birth.data;
     this.#nextStream = birth.nextStream;
-    this.#activeAtMs = context.clock.monotonicMs();
-    this.#eventAtMs = this.#activeAtMs;
-    this.#questions = new Questions(context.processName);
+    this.#rest = new Rest(context.clock, birth.data.initialized !== undefined);
     this.#viewports = new Viewports(
       {
         read: (cursor) => this.read(cursor),
@@ -106,7 +114,7 @@ export class Session {
         ending: () => this.#ending,
         storeWritten: (position) =>
           this.#commits.tryOnce([{ op: "written", stream: standaloneStream, position }]),
-        onClosed: () => this.touch(),
+        onClosed: () => this.#rest.active(),
       },
       context,
       birth.tag,
@@ -114,12 +122,11 @@ export class Session {
     this.#commits = new CommitQueue(context.log, birth.id, birth.tag, (error) =>
       context.logger.error({ session: birth.tag, error }, "the event log does not take writes"),
     );
-    this.#link = new UpstreamLink(context.upstream, birth.tag, {
-      setUp: (upstream) => this.#setUp(upstream),
-      onMessage: (text, related) => this.#receive(text, related),
-      onOversized: (message) => this.#onOversized(message.idJson, message.bytes, message.bytesMax),
-      onLost: (reason) => this.#onUpstreamLost(reason),
-    });
+    this.#desk = this.#openDesk();
+    this.#repeatable = new Repeatable(
+      (params) => this.#ask("tools/list", params),
+      bounds.toolListPagesMax,
+    );
   }
 
   /** The negotiated protocol version; unknown until `initialize` is answered. */
@@ -138,66 +145,94 @@ export class Session {
     return this.#ending !== undefined || this.#ended !== undefined;
   }
 
-  /** The upstream or the log does not keep up: new work should be refused. */
+  /** The upstream does not keep up: new work should be refused. */
   get isOverloaded(): boolean {
-    return this.#link.isFull;
+    return this.#desk.isFull;
   }
 
-  /** How long the session has rested, milliseconds; undefined while it is in use [C S-02]. */
-  restedMs(): number | undefined {
-    if (this.#calls.size > 0 || this.#viewports.size > 0 || this.isOver) return undefined;
-    const nowMs = this.#context.clock.monotonicMs();
-    const windowMs = this.#context.options.retention.windowMs;
-    // [C S-02] never before the window of its newest event has passed.
-    if (nowMs - this.#eventAtMs < windowMs) return undefined;
-    return nowMs - this.#activeAtMs;
+  get callsInFlight(): number {
+    return this.#calls.size;
+  }
+
+  /** Streams with a call that runs. */
+  get streamsOpen(): number {
+    return this.#calls.streams;
+  }
+
+  /** A call runs, or a viewport is attached: the session does not rest [C S-02]. */
+  get isInUse(): boolean {
+    return this.#calls.size > 0 || this.#viewports.size > 0;
+  }
+
+  /** How long the session has rested, milliseconds; undefined while it is in use. */
+  get restedMs(): number | undefined {
+    return this.isInUse || this.isOver ? undefined : this.#rest.restedMs;
+  }
+
+  /** How long nothing has come from either side, milliseconds; undefined while something is due. */
+  get quietMs(): number | undefined {
+    return this.isInUse || this.isOver || this.#desk.hasQuestions ? undefined : this.#rest.quietMs;
+  }
+
+  /** The client came back after `initialize` [C S-03]. */
+  get isUsed(): boolean {
+    return this.#rest.isUsed;
   }
 
   /** The client said something. */
   touch(): void {
-    this.#activeAtMs = this.#context.clock.monotonicMs();
+    if (this.#rest.use()) void this.#commits.add([{ op: "touch", isUsed: true }]);
+  }
+
+  /** Let the log know, lazily, that the session is or was in use. */
+  async storeTouch(): Promise<void> {
+    if (this.isOver || !this.#rest.tell(this.isInUse)) return;
+    // Missing it makes the session rest earlier after a crash; the next one makes up for it.
+    await this.#commits.tryOnce([{ op: "touch", isUsed: this.isUsed }]).catch(() => undefined);
+  }
+
+  /**
+   * [C X-05] Close what an earlier process was running; it is in the log when this resolves.
+   *
+   * @returns false when the session cannot go on: its `initialize` was never answered [C S-07]
+   */
+  async restore(): Promise<boolean> {
+    for (const { stream, calls } of await this.#context.log.running(this.id)) {
+      const ops = calls.flatMap((call, index) =>
+        call.state === "running"
+          ? [unknownOutcome({ ...call, stream, index }, "process-restarted")]
+          : [],
+      );
+      await this.#commits.add(ops);
+    }
+    if (this.#data.version !== undefined) return true;
+    await this.end("ended");
+    return false;
   }
 
   /**
    * Open a stream for calls: in the log before anything else happens with them.
    *
-   * @param creation - what has to be committed with it: the session itself, for `initialize`
+   * @param extra - the session's creation, for `initialize`; the claim of an idempotency key
    * @throws what the log throws: the calls did not run
    */
   async open(
     requests: readonly IncomingRequest[],
-    creation: readonly Op[] = [],
+    extra: { readonly creation?: readonly Op[]; readonly claim?: KeyClaim } = {},
   ): Promise<OpenOutcome> {
     const stream = this.#nextStream;
     this.#nextStream++;
     const startedAtMs = this.#context.clock.wallMs();
-    const calls = requests.map((request, index) => ({
-      request,
-      call: {
-        id: request.idJson,
-        method: request.method,
-        ...(request.name === undefined ? {} : { name: request.name }),
-        startedAtMs,
-        number: this.#calls.nextNumber(),
-        tokenJson: request.tokenJson,
-        stream,
-        index,
-      } satisfies InFlightCall,
-    }));
-    const recorded = calls.map(({ call: { id, method, name, startedAtMs: at } }) => ({
-      id,
-      method,
-      ...(name === undefined ? {} : { name }),
-      startedAtMs: at,
-    }));
-    const outcome = await this.#commits.tryOnce([
-      ...creation,
-      { op: "open", stream, calls: recorded },
-    ]);
-    if (outcome.kind === "full") return { kind: "full" };
+    const recorded = requests.map((request) => recordOf(request, startedAtMs, extra.claim));
+    const open: Op = { op: "open", stream, calls: recorded };
+    const outcome = await this.#commits.tryOnce([...(extra.creation ?? []), open]);
+    if (outcome.kind === "full" || outcome.kind === "claimed") return outcome;
     const begin = outcome.kind === "committed" ? outcome.begun.at(-1) : undefined;
     if (begin === undefined || this.isOver) return { kind: "absent" };
-    for (const { call } of calls) this.#calls.add(call);
+    const calls = requests.map((request, index) => ({
+      call: this.#calls.start(request, startedAtMs, stream, index),
+      request,
+    }));
     return { kind: "opened", begin, calls };
   }
 
@@ -206,30 +241,58 @@ export class Session {
     for (const { call, request } of opened.calls) {
       // Cancelled, or ended with its session, between the two steps.
       if (this.#calls.get(call.number) !== call) continue;
-      this.#link.send(numbered(request.text, call.number));
+      this.#desk.sendNumbered(request.text, call.number);
       this.#record(journal(this.#data, request));
     }
+  }
+
+  /** Let an opened call wait for another that runs under the same key [C X-03]. */
+  join(call: InFlightCall, owner: Session, running: InFlightCall): void {
+    const caller = {
+      call,
+      tokenJson: call.tokenJson,
+      append: (op: AppendOp) => void this.#append(op),
+      settle: (answer: (place: CallPlace) => AppendOp) => {
+        this.#calls.remove(call);
+        this.#over(call, this.#append(answer(call)));
+      },
+    };
+    running.attached.add(caller);
+    call.waiting = {
+      sibling: owner === this ? running : undefined,
+      leave: () => running.attached.delete(caller),
+    };
+  }
+
+  /** Answer an opened call in place of the upstream. */
+  settle(call: InFlightCall, op: ResponseOp): void {
+    if (this.#calls.get(call.number) === call) this.#settle(call, () => op);
+  }
+
+  /** [C X-05] Whether a request may run again although it may have run before. */
+  isRepeatable(method: string, name: string | undefined): Promise<boolean> {
+    return this.#repeatable.isRepeatable(method, name);
   }
 
   /** A notification of the client. */
   notify(notification: IncomingNotification): void {
     if (notification.method === "notifications/cancelled") {
-      this.#cancel(notification);
+      this.#onCancelled(notification);
       return;
     }
-    this.#link.send(notification.text);
+    this.#desk.send(notification.text);
     this.#record(journal(this.#data, notification));
   }
 
   /** [C X-06] An answer of the client; the first one counts, on whatever connection. */
   answer(response: IncomingResponse): void {
-    const question = this.#questions.take(response.idJson);
-    if (question === undefined) return;
-    this.#link.send(replaceAt(response.text, ["id"], question.idJson));
+    this.#desk.answer(response.idJson, response.text);
   }
 
   /** Show a stream on a sink, from a place on; whoever showed it before is let go [C R-02]. */
   show(sink: Sink, start: ViewportStart): void {
+    // Who listens to the standalone stream listens for an upstream.
+    if (start.cursor.stream === standaloneStream) this.#desk.wake();
     this.#viewports.show(sink, start);
   }
 
@@ -258,9 +321,9 @@ export class Session {
     return this.#refused.isRepeated(cursor, this.#context.clock.monotonicMs());
   }
 
-  /** Let go of every viewport; the session stays [C D-02]. */
-  releaseViewports(retryMs: () => number): void {
-    this.#viewports.release(retryMs);
+  /** [C D-02] Let go of viewports: of the standalone one, or of all; the session stays. */
+  releaseViewports(which: "standalone" | "all", retryMs: () => number): void {
+    this.#viewports.release(which, retryMs);
   }
 
   /**
@@ -279,18 +342,43 @@ export class Session {
     }
   }
 
-  /** [C W-03] Questions in events that left the log are answered to the upstream. */
   onEvicted(stream: number, through: number): void {
-    for (const question of this.#questions.takeEvicted(stream, through)) {
-      this.#link.send(unfetchedQuestion(question.idJson));
-    }
+    this.#desk.onEvicted(stream, through);
   }
 
-  /** Stop without ending: what the log has, the next process goes on from. */
+  /** Stop without ending: what the log has, the next process, or this one, goes on from. */
   async suspend(): Promise<void> {
     await this.#viewports.flush();
+    await this.storeTouch();
     this.#commits.close();
-    await this.#link.close();
+    await this.#desk.close();
+  }
+
+  #openDesk(): UpstreamDesk {
+    return new UpstreamDesk(
+      {
+        tag: this.tag,
+        calls: this.#calls,
+        data: () => this.#data,
+        append: (op, onDone) => {
+          void this.#append(op).then((outcome) => {
+            const place = outcome.kind === "committed" ? outcome.appended[0] : undefined;
+            if (place !== undefined) onDone?.(place.position);
+          });
+        },
+        room: () => this.#commits.room(),
+        onResponse: (call, text) => this.#onResponse(call, text),
+        onOversized: (call, bytes, bytesMax) => {
+          const answer = (place: CallPlace) => oversizedAnswer(place, bytes, bytesMax);
+          if (call.method === "initialize") this.#endAtBirth(call, answer(call));
+          else this.#settle(call, (place) => responseTo(place, answer(place)));
+        },
+        onToolsChanged: () => this.#repeatable.forget(),
+        onLost: () => this.#onUpstreamLost(),
+        onRefused: () => this.#endForGood("the upstream refused to be restored"),
+      },
+      this.#context,
+    );
   }
 
   async #commitEnd(reason: EndReason): Promise<boolean> {
@@ -300,166 +388,110 @@ export class Session {
       { op: "end", reason },
     ]);
     this.#ended = outcome.kind === "committed" ? reason : "ended";
-    for (const call of calls) this.#calls.remove(call);
-    this.#questions.clear();
+    for (const call of calls) this.#leave(call, "session-ended");
     this.#viewports.refresh();
-    this.#onEnded(this);
+    this.#events.onEnded(this);
     this.#commits.close();
-    void this.#link.close();
+    void this.#desk.close();
     return outcome.kind === "committed";
   }
 
-  #receive(text: string, related: number | undefined): Promise<void> | undefined {
-    let value: unknown;
-    try {
-      value = JSON.parse(text);
-    } catch {
-      this.#context.logger.warn({ session: this.tag }, "the upstream sent a line that is not JSON");
-      return undefined;
-    }
-    if (Array.isArray(value)) {
-      for (const [index, { start, end }] of elementsOf(text).entries()) {
-        this.#take(
-          route(text.slice(start, end), value[index], this.#calls, this.#questions.all(), related),
-        );
-      }
-    } else {
-      this.#take(route(text, value, this.#calls, this.#questions.all(), related));
-    }
-    return this.#commits.room();
-  }
-
-  #take(taken: Route): void {
-    switch (taken.kind) {
-      case "response":
-        return this.#takeResponse(taken.number, taken.text);
-      case "request":
-        return this.#takeQuestion(taken.stream, taken.idJson, taken.text);
-      case "notification":
-        return this.#append({ ...taken, op: "append", kind: "notification" });
-      case "withdrawal":
-        this.#questions.take(taken.question.wireIdJson);
-        return this.#append({
-          op: "append",
-          kind: "notification",
-          stream: taken.question.stream,
-          text: taken.text,
-        });
-      case "dropped":
-        this.#context.logger.debug(
-          { session: this.tag, why: taken.why },
-          "a message of the upstream was dropped",
-        );
-    }
-  }
-
-  #takeResponse(number: number | string, text: string): void {
-    const replayed = typeof number === "number" ? this.#replayed.get(number) : undefined;
-    if (replayed !== undefined) return replayed(text);
-    const call = this.#calls.get(number);
-    if (call === undefined) return;
-    this.#calls.remove(call);
-    const answer = replaceAt(text, ["id"], call.id);
-    if (call.method === "initialize") return this.#takeInitialized(call, answer);
-    this.#append(responseTo(call, answer));
+  #onResponse(call: InFlightCall, text: string): void {
+    const answer = (place: CallPlace) => replaceAt(text, ["id"], place.id);
+    if (call.method === "initialize") this.#onInitialized(call, answer(call));
+    else this.#settle(call, (place) => responseTo(place, answer(place)));
   }
 
   /** The session is live once its `initialize` is answered, and over when that is refused. */
-  #takeInitialized(call: InFlightCall, answer: string): void {
-    const { result } = JSON.parse(answer) as { result?: { protocolVersion?: unknown } };
+  #onInitialized(call: InFlightCall, answer: string): void {
+    const { result } = JSON.parse(answer) as { result?: { protocolVersion?: unknown } | null };
     const version = result?.protocolVersion;
-    if (typeof version !== "string") {
-      void this.#endAtBirth(call, answer);
-      return;
-    }
-    this.#data = { ...this.#data, version };
+    if (typeof version !== "string") return this.#endAtBirth(call, answer);
+    this.#record({ ...this.#data, version });
     const capability = JSON.stringify(this.#context.capability);
     const path = ["result", "capabilities", "experimental", resumeCapabilityKey];
-    void this.#commits.add([
-      { op: "record", data: writeSessionData(this.#data) },
-      responseTo(call, setMember(answer, path, capability)),
-    ]);
+    this.#settle(call, (place) => responseTo(place, setMember(answer, path, capability)));
   }
 
   /** [C S-03] The stream of `initialize` ends with the error, the id answers 404 `ended`. */
-  async #endAtBirth(call: InFlightCall, answer: string): Promise<void> {
-    this.#append(responseTo(call, answer));
-    try {
-      await this.end("ended");
-    } catch (error) {
-      this.#context.logger.error({ session: this.tag, error }, "a session could not be ended");
-    }
+  #endAtBirth(call: InFlightCall, answer: string): void {
+    this.#settle(call, (place) => responseTo(place, answer));
+    this.#endForGood("the upstream refused to be initialized");
   }
 
-  /** [C X-06] The question gets an id that no other upstream of the session can have used. */
-  #takeQuestion(stream: number, idJson: string, text: string): void {
-    const question = this.#questions.ask(idJson, stream);
-    const asked = replaceAt(text, ["id"], question.wireIdJson);
-    this.#append({ op: "append", kind: "request", stream, text: asked }, (place) => {
-      question.position = place.position;
-    });
+  #endForGood(why: string): void {
+    this.#context.logger.warn({ session: this.tag, why }, "the session is ended");
+    this.end("ended").catch((error: unknown) =>
+      this.#context.logger.error({ session: this.tag, error }, "a session could not be ended"),
+    );
   }
 
-  #append(op: AppendOp, onDone?: (place: EventPlace) => void): void {
-    this.#eventAtMs = this.#context.clock.monotonicMs();
-    void this.#commits.add([op], op.text.length).then((outcome) => {
-      const place = outcome.kind === "committed" ? outcome.appended[0] : undefined;
-      if (place !== undefined) onDone?.(place);
-    });
+  /** A call is over: its response goes to its own stream, and to all that wait for it. */
+  #settle(call: InFlightCall, answer: (place: CallPlace) => ResponseOp): void {
+    this.#calls.remove(call);
+    call.waiting?.leave();
+    this.#over(call, this.#append(answer(call)));
+    for (const caller of call.attached) caller.settle(answer);
   }
 
-  #cancel(notification: IncomingNotification): void {
-    const [span] = locate(notification.text, "params", "requestId").slice(-1);
+  /** A call is over without a response that could be passed on. */
+  #leave(call: InFlightCall, reason: OutcomeUnknownReason): void {
+    this.#calls.remove(call);
+    call.waiting?.leave();
+    for (const caller of call.attached) caller.settle((place) => unknownOutcome(place, reason));
+    this.#over(call, Promise.resolve());
+  }
+
+  #over(call: InFlightCall, isLogged: Promise<unknown>): void {
+    call.onOver?.(isLogged);
+    this.#events.onCallOver();
+  }
+
+  #append(op: AppendOp): Promise<CommitOutcome> {
+    this.#rest.event();
+    return this.#commits.add([op], op.text.length);
+  }
+
+  /** [C X-01] */
+  #onCancelled(notification: IncomingNotification): void {
+    const span = locate(notification.text, "params", "requestId").at(-1);
     if (span === undefined) return;
     const call = this.#calls.newestWithId(notification.text.slice(span.start, span.end));
     // The transport spec forbids to cancel `initialize`; a call that is over needs no cancelling.
     if (call === undefined || call.method === "initialize") return;
-    this.#calls.remove(call);
-    this.#link.send(splice(notification.text, [{ ...span, insert: String(call.number) }]));
-    void this.#commits.add([{ op: "cancel", stream: call.stream, call: call.index }]);
-  }
-
-  #onOversized(idJson: string | undefined, bytes: number, bytesMax: number): void {
-    this.#context.logger.warn({ session: this.tag, bytes, bytesMax }, "a message was too large");
-    const call = this.#calls.get(idJson === undefined ? undefined : Number(idJson));
-    if (call === undefined) return;
-    this.#calls.remove(call);
-    const answer = oversizedAnswer(call, bytes, bytesMax);
-    if (call.method === "initialize") void this.#endAtBirth(call, answer);
-    else this.#append(responseTo(call, answer));
-  }
-
-  /** [C X-05] What the upstream was doing has an unknown outcome; nobody waits for it. */
-  #onUpstreamLost(reason: string): void {
-    this.#context.logger.warn({ session: this.tag, reason }, "the upstream is gone");
-    this.#questions.clear();
-    this.#replayed.clear();
-    const calls = this.#calls.all();
-    for (const call of calls) this.#calls.remove(call);
-    for (const call of calls) this.#append(unknownOutcome(call, "upstream-exited"));
-    if (this.#data.version === undefined && !this.isOver) {
-      this.end("ended").catch((error: unknown) =>
-        this.#context.logger.error({ session: this.tag, error }, "a session could not be ended"),
-      );
+    // Who waits for a call of this very session means that call.
+    const run = call.waiting === undefined ? call : call.waiting.sibling;
+    if (run !== undefined) {
+      this.#desk.send(splice(notification.text, [{ ...span, insert: String(run.number) }]));
+    }
+    for (const over of new Set([call, run])) {
+      if (over === undefined) continue;
+      over.waiting?.leave();
+      void this.#commits.add([{ op: "cancel", stream: over.stream, call: over.index }]);
+      this.#leave(over, "window-expired");
     }
   }
 
-  /** [C S-07] A fresh upstream hears what the first one heard; its answers are swallowed. */
-  async #setUp(upstream: Upstream): Promise<void> {
-    if (this.#data.version === undefined) return;
-    const isRestored = await replaySetup(this.#data, upstream, {
-      nextNumber: () => this.#calls.nextNumber(),
-      answerOf: (number) =>
-        new Promise((resolve) => {
-          this.#replayed.set(number, (answer) => {
-            this.#replayed.delete(number);
-            resolve(answer);
-          });
-        }),
+  /** [C X-05] What the upstream was doing has an unknown outcome; nobody waits for it. */
+  #onUpstreamLost(): void {
+    for (const call of this.#calls.all()) {
+      if (call.waiting !== undefined) continue;
+      this.#settle(call, (place) => unknownOutcome(place, "upstream-exited"));
+    }
+    if (this.#data.version === undefined && !this.isOver) {
+      this.#endForGood("the upstream was lost before it was initialized");
+    }
+  }
+
+  async #ask(method: string, params: object): Promise<string | undefined> {
+    let timer: NodeJS.Timeout | undefined;
+    const isLate = new Promise<undefined>((resolve) => {
+      timer = setTimeout(() => resolve(undefined), bounds.toolListMs);
     });
-    if (!isRestored) {
-      this.#context.logger.warn({ session: this.tag }, "the upstream refused to be restored");
-      await this.end("ended");
+    try {
+      return await Promise.race([this.#desk.ask(method, params), isLate]);
+    } finally {
+      clearTimeout(timer);
     }
   }
 

@@ -9,8 +9,8 @@ import type { Upstream } from "./upstream.ts";
 export interface SetupIo {
   /** A request id that the upstream has not seen. */
   nextNumber(): number;
-  /** The answer to that request, JSON text; it goes no further. */
-  answerOf(number: number): Promise<string>;
+  /** The answer to that request, JSON text, which goes no further; undefined: it never came. */
+  answerOf(number: number): Promise<string | undefined>;
 }
 
 /** @returns false when the upstream refused: the session cannot go on */
@@ -19,18 +19,20 @@ export async function replaySetup(
   upstream: Upstream,
   io: SetupIo,
 ): Promise<boolean> {
-  const answer = JSON.parse(await ask(data.initialize, upstream, io)) as { result?: unknown };
-  if (answer.result === undefined) return false;
+  const number = io.nextNumber();
+  const answered = io.answerOf(number);
+  await upstream.send(numbered(data.initialize, number));
+  const answer = await answered;
+  // Lost in the middle: the next upstream is asked again.
+  if (answer === undefined) return true;
+  if ((JSON.parse(answer) as { result?: unknown }).result === undefined) return false;
   if (data.initialized !== undefined) await upstream.send(data.initialized);
   const level = data.level === undefined ? [] : [data.level];
-  // Sent in order; their answers say nothing that the session depends on.
-  for (const text of [...level, ...Object.values(data.subscriptions)]) void ask(text, upstream, io);
+  for (const text of [...level, ...Object.values(data.subscriptions)]) {
+    const own = io.nextNumber();
+    // Taken from the stream of answers; it says nothing that the session depends on.
+    void io.answerOf(own);
+    await upstream.send(numbered(text, own));
+  }
   return true;
-}
-
-async function ask(text: string, upstream: Upstream, io: SetupIo): Promise<string> {
-  const number = io.nextNumber();
-  const answer = io.answerOf(number);
-  await upstream.send(numbered(text, number));
-  return answer;
 }

@@ -1,12 +1,15 @@
 /**
  * A session's line to its upstream: started when it is needed, replaced when it died, fed in order.
  *
- *     absent ──send──▶ starting ──setup done──▶ open ──exit──▶ absent
- *                         └──start failed, exit──▶ absent       every state ──close──▶ closed
+ *     absent ──send, wake──▶ starting ──setup done──▶ open ──exit──▶ absent
+ *                               └──start failed, exit──▶ absent     every state ──close──▶ closed
+ *
+ * One that dies young again and again is started after longer and longer pauses.
  *
  * The setup runs on each fresh upstream before anything else reaches it; for the first of a session
  * there is none, since `initialize` itself is the first message.
  */
+import type { Clock } from "@holdfast/log";
 import { bounds } from "./options.ts";
 import type { Upstream, UpstreamEvents, UpstreamFactory } from "./upstream.ts";
 
@@ -27,6 +30,7 @@ export class UpstreamLink {
   readonly #factory: UpstreamFactory;
   readonly #tag: string;
   readonly #events: LinkEvents;
+  readonly #clock: Clock;
   #state: State = { kind: "absent" };
   /** The upstream that runs, from its start on; the generation tells a late event of an old one. */
   #current: Upstream | undefined;
@@ -36,9 +40,15 @@ export class UpstreamLink {
   /** The upstream that is being fed. */
   #pumped: Upstream | undefined;
 
-  constructor(factory: UpstreamFactory, tag: string, events: LinkEvents) {
+  /** Upstreams in a row that died young. */
+  #youngDeaths = 0;
+  #startedAtMs = 0;
+  #pause: NodeJS.Timeout | undefined;
+
+  constructor(factory: UpstreamFactory, tag: string, clock: Clock, events: LinkEvents) {
     this.#factory = factory;
     this.#tag = tag;
+    this.#clock = clock;
     this.#events = events;
   }
 
@@ -52,21 +62,35 @@ export class UpstreamLink {
     if (this.#state.kind === "closed") return;
     this.#queue.push(text);
     this.#queuedChars += text.length;
-    if (this.#state.kind === "absent") void this.#start();
+    if (this.#state.kind === "absent") this.wake();
     else if (this.#state.kind === "open") void this.#pump(this.#state.upstream);
+  }
+
+  /** Start an upstream if none runs. */
+  wake(): void {
+    if (this.#state.kind !== "absent") return;
+    this.#state = { kind: "starting" };
+    if (this.#youngDeaths === 0) {
+      void this.#start();
+      return;
+    }
+    const pauseMs = bounds.restartPauseMs * 2 ** (this.#youngDeaths - 1);
+    const pausedMs = Math.min(pauseMs, bounds.restartPauseMaxMs);
+    this.#pause = setTimeout(() => void this.#start(), pausedMs);
   }
 
   /** End the upstream, for good. */
   async close(): Promise<void> {
     const upstream = this.#current;
     this.#state = { kind: "closed" };
+    clearTimeout(this.#pause);
     this.#drop();
     await upstream?.close();
   }
 
   async #start(): Promise<void> {
-    this.#state = { kind: "starting" };
     this.#generation++;
+    this.#startedAtMs = this.#clock.monotonicMs();
     const generation = this.#generation;
     const isCurrent = () => generation === this.#generation && this.#state.kind !== "closed";
     try {
@@ -117,6 +141,8 @@ export class UpstreamLink {
 
   #lose(reason: string): void {
     const upstream = this.#current;
+    const livedMs = this.#clock.monotonicMs() - this.#startedAtMs;
+    this.#youngDeaths = livedMs < bounds.youngMs ? this.#youngDeaths + 1 : 0;
     this.#state = { kind: "absent" };
     this.#drop();
     void upstream?.close();

@@ -67,6 +67,7 @@ export class Viewports {
     const viewport = new Viewport(source, sink, options, held, start.cursor);
     this.#byStream.get(stream)?.takeOver();
     this.#byStream.set(stream, viewport);
+    this.#context.viewports.add(1);
     viewport
       .run(start)
       .then((end) => logger.debug({ session: this.#tag, stream, end }, "viewport closed"))
@@ -75,6 +76,7 @@ export class Viewports {
         sink.destroy();
       })
       .finally(() => {
+        this.#context.viewports.add(-1);
         if (this.#byStream.get(stream) === viewport) this.#byStream.delete(stream);
         this.#host.onClosed();
       });
@@ -86,9 +88,11 @@ export class Viewports {
     for (const viewport of this.#byStream.values()) viewport.refresh();
   }
 
-  /** Let every reader go; the streams stay. */
-  release(retryMs: () => number): void {
-    for (const viewport of this.#byStream.values()) viewport.release(retryMs());
+  /** Let readers go; the streams stay. */
+  release(which: "standalone" | "all", retryMs: () => number): void {
+    for (const [stream, viewport] of this.#byStream) {
+      if (which === "all" || stream === standaloneStream) viewport.release(retryMs());
+    }
   }
 
   /** Store what is stored lazily, now. */

@@ -15,21 +15,22 @@ import {
 } from "@holdfast/contract";
 import type { Gap, LoggedEvent, StreamState } from "@holdfast/log";
 import type { Session } from "../session.ts";
-import type { Headers, HttpReply, HttpRequest } from "./exchange.ts";
-import type { Endpoint } from "./handler.ts";
+import type { Exchange, Handled } from "./handler.ts";
+import { tooManyViewports } from "./limits.ts";
+import { accepts } from "./negotiation.ts";
 import { type Rejection, reject } from "./rejection.ts";
 import { absent, findSession } from "./session-lookup.ts";
 import { eventStreamHeaders } from "./stream-headers.ts";
 
-export async function handleGet(
-  endpoint: Endpoint,
-  request: HttpRequest,
-  reply: HttpReply,
-  headers: Headers,
-): Promise<Rejection | undefined> {
-  const found = await findSession(endpoint, request, []);
+export async function handleGet(exchange: Exchange): Handled {
+  const { endpoint, request } = exchange;
+  if (!accepts(request.header("accept"), "text/event-stream")) {
+    return reject("not-acceptable", "A GET needs Accept: text/event-stream.");
+  }
+  const found = await findSession(exchange, []);
   if (found.kind === "rejected") return found.rejection;
-  const resume: Resume = { endpoint, session: found.session, request, reply, headers };
+  if (endpoint.context.viewports.isFull) return tooManyViewports();
+  const resume: Resume = { ...exchange, session: found.session };
   const header = request.header("last-event-id");
   if (header === undefined) return openStandalone(resume);
   const cursor = parseEventId(header);
@@ -39,16 +40,12 @@ export async function handleGet(
   return resumeFrom(resume, cursor);
 }
 
-interface Resume {
-  readonly endpoint: Endpoint;
+interface Resume extends Exchange {
   readonly session: Session;
-  readonly request: HttpRequest;
-  readonly reply: HttpReply;
-  readonly headers: Headers;
 }
 
 /** [C R-07] From the first event that no viewport has shown. */
-async function openStandalone(resume: Resume): Promise<Rejection | undefined> {
+async function openStandalone(resume: Resume): Handled {
   const cursor = await resume.session.unseen();
   if (cursor === undefined) return absent("unknown");
   const outcome = await resume.session.read(cursor);
@@ -57,7 +54,7 @@ async function openStandalone(resume: Resume): Promise<Rejection | undefined> {
   return absent("unknown");
 }
 
-async function resumeFrom(resume: Resume, cursor: EventPlace): Promise<Rejection | undefined> {
+async function resumeFrom(resume: Resume, cursor: EventPlace): Handled {
   const { session, reply, headers } = resume;
   const outcome = await session.read(cursor);
   switch (outcome.kind) {

@@ -1,12 +1,13 @@
 /**
  * The endpoint: each request goes through the checks in their order [C D-04], then to its method.
  */
+import { type Authenticate, nobody } from "../authentication.ts";
+import type { Keys } from "../idempotency/keys.ts";
 import type { RuntimeContext } from "../runtime-context.ts";
 import type { Sessions } from "../sessions.ts";
 import { type AccessRules, checkAccess, corsHeaders, preflightHeaders } from "./access.ts";
 import type { Headers, HttpReply, HttpRequest } from "./exchange.ts";
 import { handleGet } from "./get.ts";
-import { accepts } from "./negotiation.ts";
 import { handlePost } from "./post.ts";
 import { type Rejection, reject, sendRejection } from "./rejection.ts";
 import { absent, findSession } from "./session-lookup.ts";
@@ -14,9 +15,24 @@ import { absent, findSession } from "./session-lookup.ts";
 export interface Endpoint {
   readonly context: RuntimeContext;
   readonly sessions: Sessions;
+  readonly keys: Keys;
   readonly access: AccessRules;
+  readonly authenticate: Authenticate | undefined;
   isDraining(): boolean;
 }
+
+/** A request that may be served, with all that serving it needs. */
+export interface Exchange {
+  readonly endpoint: Endpoint;
+  readonly request: HttpRequest;
+  readonly reply: HttpReply;
+  /** Headers that the answer has whatever it is. */
+  readonly headers: Headers;
+  readonly principal: string;
+}
+
+/** Answered (undefined), or refused. */
+export type Handled = Promise<Rejection | undefined>;
 
 /** Headers that every answer has. */
 const common: Headers = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
@@ -39,9 +55,18 @@ export async function handle(
   const headers = { ...common, ...corsHeaders(request) };
   const rejection = await dispatch(endpoint, request, reply, headers).catch((error: unknown) => {
     endpoint.context.logger.error({ error, method: request.method }, "a request failed");
-    return reject("store-unavailable", "The event log is out of reach; try again later.");
+    return storeUnavailable(false);
   });
   if (rejection !== undefined) sendRejection(reply, rejection, isPost, headers);
+}
+
+/** @param isNotRun - the call certainly did not run: the log refused it before it was delivered */
+export function storeUnavailable(isNotRun: boolean, idJson?: string): Rejection {
+  const message = "The event log does not take this now; try again in a moment.";
+  return reject("store-unavailable", message, {
+    ...(isNotRun ? { data: { notRun: true } } : {}),
+    idJson,
+  });
 }
 
 async function dispatch(
@@ -49,38 +74,38 @@ async function dispatch(
   request: HttpRequest,
   reply: HttpReply,
   headers: Headers,
-): Promise<Rejection | undefined> {
-  switch (request.method) {
-    case "POST":
-      return handlePost(endpoint, request, reply, headers);
-    case "GET":
-      if (!accepts(request.header("accept"), "text/event-stream")) {
-        return reject("not-acceptable", "A GET needs Accept: text/event-stream.");
-      }
-      return handleGet(endpoint, request, reply, headers);
-    case "DELETE":
-      return handleDelete(endpoint, request, reply, headers);
-    case "OPTIONS":
-      reply.send(204, { ...headers, ...preflightHeaders, allow: allowedMethods });
-      return undefined;
-    default:
-      return reject("method-not-allowed", `The endpoint takes ${allowedMethods}.`, {
-        headers: { allow: allowedMethods },
-      });
+): Handled {
+  const serve = methods[request.method];
+  if (request.method === "OPTIONS") {
+    reply.send(204, { ...headers, ...preflightHeaders, allow: allowedMethods });
+    return undefined;
   }
+  if (serve === undefined) {
+    return reject("method-not-allowed", `The endpoint takes ${allowedMethods}.`, {
+      headers: { allow: allowedMethods },
+    });
+  }
+  const { authenticate } = endpoint;
+  const who = await authenticate?.(request);
+  if (who?.kind === "refused") {
+    const challenge = { "www-authenticate": who.challenge };
+    return reject("unauthorized", who.message, { headers: challenge });
+  }
+  return serve({ endpoint, request, reply, headers, principal: who?.principal ?? nobody });
 }
 
+const methods: Readonly<Record<string, ((exchange: Exchange) => Handled) | undefined>> = {
+  POST: handlePost,
+  GET: handleGet,
+  DELETE: handleDelete,
+};
+
 /** [C S-08] */
-async function handleDelete(
-  endpoint: Endpoint,
-  request: HttpRequest,
-  reply: HttpReply,
-  headers: Headers,
-): Promise<Rejection | undefined> {
-  const found = await findSession(endpoint, request, []);
+async function handleDelete(exchange: Exchange): Handled {
+  const found = await findSession(exchange, []);
   if (found.kind === "rejected") return found.rejection;
   // Of two DELETEs at once, one finds nothing left to delete.
   if (!(await found.session.end("deleted"))) return absent("deleted");
-  reply.send(204, headers);
+  exchange.reply.send(204, exchange.headers);
   return undefined;
 }

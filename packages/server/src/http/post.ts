@@ -1,150 +1,134 @@
 /**
  * POST: a message of the client, or an array of them from a client of 2025-03-26.
  */
-import { isUtf8 } from "node:buffer";
-import { allowsArrays, encodeEventId, frameComment, primingFrame } from "@holdfast/contract";
+import { encodeEventId, frameComment, idempotencyHeader, primingFrame } from "@holdfast/contract";
+import { nobody } from "../authentication.ts";
+import { readKey } from "../idempotency/key.ts";
 import { type Incoming, type IncomingRequest, readIncoming } from "../incoming.ts";
-import { elementsOf } from "../json/locate.ts";
-import type { OpenOutcome, Session } from "../session.ts";
-import type { Headers, HttpReply, HttpRequest } from "./exchange.ts";
-import type { Endpoint } from "./handler.ts";
-import { accepts, checkContentType, checkVersion } from "./negotiation.ts";
+import type { OpenedCalls, Session } from "../session.ts";
+import { type Exchange, type Handled, storeUnavailable } from "./handler.ts";
+import { checkNewCalls, checkNewSession } from "./limits.ts";
+import { checkVersion } from "./negotiation.ts";
+import { idJsonOf, isObject, type Posted, readMessages, readPost } from "./post-body.ts";
 import { type Rejection, reject } from "./rejection.ts";
 import { absent, findSession } from "./session-lookup.ts";
 import { eventStreamHeaders } from "./stream-headers.ts";
 
-export async function handlePost(
-  endpoint: Endpoint,
-  request: HttpRequest,
-  reply: HttpReply,
-  headers: Headers,
-): Promise<Rejection | undefined> {
-  const posted = await readPost(endpoint, request);
+export async function handlePost(exchange: Exchange): Handled {
+  const posted = await readPost(exchange);
+  const draining = checkDraining(exchange, posted);
+  if (draining !== undefined) return draining;
   if ("type" in posted) return posted;
-  const { text, value } = posted;
-  const isInitialize = isObject(value) && value["method"] === "initialize";
-  if (isInitialize) return postInitialize(endpoint, request, reply, headers, text, value);
+  const { value } = posted;
+  if (isObject(value) && value["method"] === "initialize") return postInitialize(exchange, posted);
 
   const bodies: readonly unknown[] = Array.isArray(value) ? value : [value];
-  const found = await findSession(endpoint, request, bodies);
-  if (found.kind === "rejected") return { ...found.rejection, idJson: idJsonOf(text, value) };
+  const found = await findSession(exchange, bodies);
+  if (found.kind === "rejected") return { ...found.rejection, idJson: idJsonOf(posted) };
   const { session } = found;
-  const read = readMessages(text, value, session);
-  if ("type" in read) return { ...read, idJson: idJsonOf(text, value) };
-  const requests = read.filter((message) => message.kind === "request");
-  if (session.isOverloaded) {
-    return reject("overloaded", "The upstream does not keep up; try again later.", {
-      idJson: requests[0]?.idJson,
-    });
-  }
-  if (requests.length > 0) {
-    const outcome = await session.open(requests);
-    if (outcome.kind !== "opened") return refuseOpen(outcome, requests);
-    show(session, reply, headers, outcome, session.isPrimed, endpoint);
-    // In the order in which they were sent: a batch may hold notifications too.
-    for (const message of read) tell(session, message);
-    session.deliver(outcome);
-    return undefined;
-  }
-  for (const message of read) tell(session, message);
-  reply.send(202, headers);
+  const messages = readMessages(posted, session.version);
+  if ("type" in messages) return { ...messages, idJson: idJsonOf(posted) };
+  const requests = messages.filter((message) => message.kind === "request");
+  const limit = checkNewCalls(exchange, session, requests);
+  if (limit !== undefined) return limit;
+  if (requests.length > 0) return postRequests(exchange, session, messages, requests);
+  for (const message of messages) tell(session, message);
+  exchange.reply.send(202, exchange.headers);
   return undefined;
 }
 
-async function postInitialize(
-  endpoint: Endpoint,
-  request: HttpRequest,
-  reply: HttpReply,
-  headers: Headers,
-  text: string,
-  value: unknown,
-): Promise<Rejection | undefined> {
-  const idJson = idJsonOf(text, value);
+/**
+ * [C D-02] New work is refused while the server drains; what the running calls wait for is not:
+ * answers to their questions, cancellations.
+ */
+function checkDraining({ endpoint }: Exchange, posted: Rejection | Posted): Rejection | undefined {
+  if (!endpoint.isDraining()) return undefined;
+  const bodies = "type" in posted ? [] : [posted.value].flat();
+  const isPartOfOld = bodies.length > 0 && bodies.every(isNoRequest);
+  if (isPartOfOld) return undefined;
+  const idJson = "type" in posted ? undefined : idJsonOf(posted);
+  return reject("draining", "The server is about to stop; try again in a moment.", { idJson });
+}
+
+function isNoRequest(value: unknown): boolean {
+  return isObject(value) && !(Object.hasOwn(value, "method") && Object.hasOwn(value, "id"));
+}
+
+async function postInitialize(exchange: Exchange, posted: Posted): Handled {
+  const { endpoint, request, principal, headers } = exchange;
+  const idJson = idJsonOf(posted);
   const version = checkVersion(request.header("mcp-protocol-version"), [], undefined);
   if (version !== undefined) return { ...version, idJson };
   if ((request.header("mcp-session-id") ?? "") !== "") {
     const message = "An initialize opens a new session; send it without Mcp-Session-Id.";
     return reject("session-not-allowed", message, { idJson });
   }
-  const message = readIncoming(text, value);
+  const message = readIncoming(posted.text, posted.value);
   if (message.kind !== "request") {
     const problem = message.kind === "invalid" ? message.problem : "An initialize needs an id.";
     return reject("invalid-request", problem, { idJson });
   }
-  const { session, outcome } = await endpoint.sessions.create(message, "");
-  if (outcome.kind !== "opened") return refuseOpen(outcome, [message]);
-  show(session, reply, { ...headers, "mcp-session-id": session.id }, outcome, false, endpoint);
+  const limit = await checkNewSession(exchange, message.idJson);
+  if (limit !== undefined) return limit;
+  const created = await endpoint.sessions
+    .create(message, principal)
+    .catch((error: unknown) => refuseStore(exchange, error, message));
+  if ("type" in created) return created;
+  const { session, outcome } = created;
+  if (outcome.kind !== "opened") return refuseOpen(outcome.kind, message);
+  const withId = { ...headers, "mcp-session-id": session.id };
+  show({ ...exchange, headers: withId }, session, outcome);
   session.deliver(outcome);
   return undefined;
 }
 
-/** [C D-04] Everything about the body that can be said before the session is looked up. */
-async function readPost(
-  endpoint: Endpoint,
-  request: HttpRequest,
-): Promise<Rejection | { readonly text: string; readonly value: unknown }> {
-  if (endpoint.isDraining()) {
-    return reject("draining", "The server is about to stop; try again in a moment.");
-  }
-  const accept = request.header("accept");
-  if (!accepts(accept, "text/event-stream") || !accepts(accept, "application/json")) {
-    return reject("not-acceptable", "A POST needs Accept: application/json, text/event-stream.");
-  }
-  const contentType = checkContentType(
-    request.header("content-type"),
-    request.header("content-encoding"),
+async function postRequests(
+  exchange: Exchange,
+  session: Session,
+  messages: readonly Incoming[],
+  requests: readonly IncomingRequest[],
+): Handled {
+  const { endpoint, request } = exchange;
+  const { options } = endpoint.context;
+  const isShared = endpoint.authenticate === undefined && options.sharesKeys;
+  const [first] = requests;
+  const read = readKey(
+    request.header(idempotencyHeader.toLowerCase()),
+    messages,
+    messages.length > 1 || requests.length > 1,
+    isShared ? sharedKeyCharsMin : 1,
   );
-  if (contentType !== undefined) return contentType;
-  const { bodyBytesMax } = endpoint.context.options;
-  const body = await request.body(bodyBytesMax);
-  if (body.kind === "too-large") {
-    const message = `The body is larger than ${bodyBytesMax} bytes. Nothing was run.`;
-    return reject("body-too-large", message, { data: { bodyBytesMax } });
+  if (read.kind === "invalid") {
+    return reject("invalid-idempotency-key", read.problem, { idJson: first?.idJson });
   }
-  if (body.kind === "incomplete") return reject("parse-error", "The body did not arrive whole.");
-  if (!isUtf8(body.bytes)) return reject("parse-error", "The body is not UTF-8.");
-  const text = decoder.decode(body.bytes);
-  try {
-    return { text, value: JSON.parse(text) };
-  } catch (error) {
-    // The engine quotes the body beside the position; bodies stay out of messages [C P-03].
-    const at = error instanceof Error ? / at position \d+/.exec(error.message)?.[0] : undefined;
-    return reject("parse-error", `The body is not JSON${at ?? ""}.`);
-  }
+  const { key } = read;
+  const opened =
+    key === undefined || first === undefined
+      ? session.open(requests).then((outcome) => asKeyed(outcome))
+      : endpoint.keys.open(session, first, keyScope(exchange, session, isShared), key);
+  const outcome = await opened.catch((error: unknown) => refuseStore(exchange, error, first));
+  if ("type" in outcome) return outcome;
+  if (outcome.kind !== "opened") return refuseOpen(outcome.kind, first);
+  show(exchange, session, outcome.opened);
+  // In the order in which they were sent: an array may hold notifications too.
+  for (const message of messages) tell(session, message);
+  if (outcome.isNew) session.deliver(outcome.opened);
+  return undefined;
 }
 
-/** A byte order mark at the beginning is let go, as [RFC 8259 8.1] allows. */
-const decoder = new TextDecoder();
+/** [C X-03] keys that everybody shares have at least so many characters */
+const sharedKeyCharsMin = 16;
 
-/** The messages of a body whose session is known. */
-function readMessages(
-  text: string,
-  value: unknown,
-  session: Session,
-): Rejection | readonly Incoming[] {
-  const isArray = Array.isArray(value);
-  // [C E-01] arrays belong to 2025-03-26, and nothing but initialize comes before initialize.
-  if (isArray && (session.version === undefined || !allowsArrays(session.version))) {
-    const version = session.version ?? "a session that is not initialized";
-    return reject(
-      "invalid-request",
-      `Arrays of messages are not part of ${version}. Send one at a time.`,
-    );
-  }
-  if (isArray && value.length === 0) return reject("invalid-request", "The array is empty.");
-  const parts: readonly (readonly [string, unknown])[] = isArray
-    ? elementsOf(text).map(({ start, end }, index) => [text.slice(start, end), value[index]])
-    : [[text, value]];
-  const messages: Incoming[] = [];
-  for (const [part, partValue] of parts) {
-    const message = readIncoming(part, partValue);
-    if (message.kind === "invalid") return reject("invalid-request", message.problem);
-    if (message.kind === "request" && message.method === "initialize") {
-      return reject("invalid-request", "An initialize cannot stand in an array.");
-    }
-    messages.push(message);
-  }
-  return messages;
+/** [C X-03] Whose keys: the principal's; without one, everybody's on loopback, or the session's. */
+function keyScope({ principal }: Exchange, session: Session, isShared: boolean): string {
+  if (principal !== nobody) return `principal ${principal}`;
+  return isShared ? "shared" : `session ${session.tag}`;
+}
+
+function asKeyed(outcome: Awaited<ReturnType<Session["open"]>>) {
+  if (outcome.kind === "opened") return { kind: "opened", opened: outcome, isNew: true } as const;
+  // Without a key there is no claim that could be refused.
+  return { kind: outcome.kind === "full" ? "full" : "absent" } as const;
 }
 
 function tell(session: Session, message: Incoming): void {
@@ -153,42 +137,49 @@ function tell(session: Session, message: Incoming): void {
 }
 
 /** [C E-05] The stream begins at once: a first byte leaves before the upstream hears of it. */
-function show(
-  session: Session,
-  reply: HttpReply,
-  headers: Headers,
-  opened: OpenOutcome & { readonly kind: "opened" },
-  isPrimed: boolean,
-  endpoint: Endpoint,
-): void {
+function show({ endpoint, reply, headers }: Exchange, session: Session, opened: OpenedCalls): void {
   const id = encodeEventId(opened.begin);
-  const preface = isPrimed
+  const preface = session.isPrimed
     ? primingFrame(id, endpoint.context.options.retryMs)
     : frameComment("stream open");
   const sink = reply.stream({ ...headers, ...eventStreamHeaders });
   session.show(sink, { cursor: opened.begin, preface });
 }
 
-function refuseOpen(
-  outcome: Exclude<OpenOutcome, { readonly kind: "opened" }>,
-  requests: readonly IncomingRequest[],
+function refuseStore(
+  { endpoint }: Exchange,
+  error: unknown,
+  request: IncomingRequest | undefined,
 ): Rejection {
-  if (outcome.kind === "absent") return absent("ended");
-  return reject(
-    "overloaded",
-    "The results that are kept for this session fill its share of the log (--max-bytes); " +
-      "try again when their window has passed.",
-    { idJson: requests[0]?.idJson },
-  );
+  endpoint.context.logger.error({ error }, "a call was refused: the log did not take it");
+  return storeUnavailable(true, request?.idJson);
 }
 
-/** The id that a refusal answers: that of a single request. */
-function idJsonOf(text: string, value: unknown): string | undefined {
-  if (!isObject(value)) return undefined;
-  const message = readIncoming(text, value);
-  return message.kind === "request" ? message.idJson : undefined;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+function refuseOpen(
+  kind: "full" | "absent" | "claimed" | "reuse" | "deep",
+  request: IncomingRequest | undefined,
+): Rejection {
+  const idJson = request?.idJson;
+  switch (kind) {
+    case "full":
+      return reject(
+        "overloaded",
+        "The results that are kept for this session fill its share of the log (--max-bytes); " +
+          "try again when their window has passed.",
+        { idJson },
+      );
+    case "reuse":
+      return reject(
+        "idempotency-key-reuse",
+        "This idempotency key was used for a call with another payload. Nothing was run.",
+        { idJson },
+      );
+    case "deep":
+      return reject("invalid-idempotency-key", "A call this deeply nested cannot have a key.", {
+        idJson,
+      });
+    case "absent":
+    case "claimed":
+      return { ...absent("ended"), idJson };
+  }
 }

@@ -4,8 +4,7 @@
 import type { SessionId } from "@holdfast/log";
 import type { Session } from "../session.ts";
 import type { Absence } from "../sessions.ts";
-import type { HttpRequest } from "./exchange.ts";
-import type { Endpoint } from "./handler.ts";
+import type { Exchange } from "./handler.ts";
 import { checkVersion } from "./negotiation.ts";
 import { type Rejection, reject } from "./rejection.ts";
 
@@ -24,14 +23,13 @@ const sessionIdForm = /^[\x21-\x7e]{1,256}$/;
  * @throws what the log throws
  */
 export async function findSession(
-  endpoint: Endpoint,
-  request: HttpRequest,
+  { endpoint, request, principal }: Exchange,
   bodies: readonly unknown[],
 ): Promise<Found> {
   const id = request.header("mcp-session-id");
   const lookup =
     id !== undefined && sessionIdForm.test(id)
-      ? await endpoint.sessions.find(id as SessionId)
+      ? await endpoint.sessions.find(id as SessionId, principal)
       : undefined;
   const session = lookup?.kind === "live" ? lookup.session : undefined;
   const rejection = checkVersion(request.header("mcp-protocol-version"), bodies, session?.version);

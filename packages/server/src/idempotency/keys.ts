@@ -1,0 +1,144 @@
+/**
+ * Calls under an idempotency key: the first runs, every repetition gets its outcome [C X-03].
+ *
+ * The claim is made in the log, in the same step in which the call is opened; what this file keeps
+ * in memory is only which running call a claim means.
+ *
+ *     open with claim ──opened──▶ runs
+ *          │ claimed
+ *          ├─ other payload ──▶ reuse
+ *          ├─ unknown, safe to repeat ──▶ open with claim again, taking it over
+ *          └─ else: open without ──▶ wait for the running call, or answer at once
+ */
+import type { Claim, KeyClaim } from "@holdfast/log";
+import { responseTo, unknownOutcome } from "../answers.ts";
+import type { InFlightCall } from "../calls.ts";
+import type { IncomingRequest } from "../incoming.ts";
+import { replaceAt } from "../json/splice.ts";
+import type { RuntimeContext } from "../runtime-context.ts";
+import type { OpenedCalls, OpenOutcome, Session } from "../session.ts";
+import { payloadDigest } from "./payload.ts";
+
+export type KeyedOutcome =
+  /** A new stream; `isNew`: its call has to be delivered. */
+  | { readonly kind: "opened"; readonly opened: OpenedCalls; readonly isNew: boolean }
+  /** The key belongs to another payload. */
+  | { readonly kind: "reuse" }
+  /** The payload is nested too deeply to be compared. */
+  | { readonly kind: "deep" }
+  | Exclude<OpenOutcome, OpenedCalls | { readonly kind: "claimed" }>;
+
+interface Running {
+  readonly session: Session;
+  readonly call: InFlightCall;
+  /** Set once the call is over; resolves when its outcome is in the log. */
+  isLogged: Promise<unknown> | undefined;
+}
+
+export class Keys {
+  readonly #context: RuntimeContext;
+  /** Restores the session of a call that an earlier process ran. */
+  readonly #restore: (claim: Claim) => Promise<unknown>;
+  readonly #running = new Map<string, Running>();
+
+  constructor(context: RuntimeContext, restore: (claim: Claim) => Promise<unknown>) {
+    this.#context = context;
+    this.#restore = restore;
+  }
+
+  /**
+   * Open a keyed request, as a call that runs or as one that waits for the call with its key.
+   *
+   * @param scope - whose keys these are
+   * @throws what the log throws: nothing ran
+   */
+  async open(
+    session: Session,
+    request: IncomingRequest,
+    scope: string,
+    key: string,
+  ): Promise<KeyedOutcome> {
+    const digest = payloadDigest(request.method, request.text);
+    if (digest === undefined) return { kind: "deep" };
+    const claim: KeyClaim = { scope, key, digest, isRerun: false };
+    const first = await this.#claim(session, request, claim);
+    if (first.kind !== "claimed") return first;
+    if (first.claim.digest !== digest) return { kind: "reuse" };
+    const held = await this.#settled(first.claim, claim);
+    const isUnknown = held.outcome.kind === "unknown";
+    if (isUnknown && (await session.isRepeatable(request.method, request.name))) {
+      const again = await this.#claim(session, request, { ...claim, isRerun: true });
+      // Of two that take it over at once, the second waits for the first.
+      if (again.kind !== "claimed") return again;
+    }
+    return this.#attach(session, request, claim);
+  }
+
+  /** The claim, once a call that an earlier process ran is closed. */
+  async #settled(held: Claim, claim: KeyClaim): Promise<Claim> {
+    if (held.outcome.kind !== "running" || this.#running.has(nameOf(claim))) return held;
+    await this.#restore(held);
+    return (await this.#context.log.claim(claim.scope, claim.key)) ?? held;
+  }
+
+  async #claim(
+    session: Session,
+    request: IncomingRequest,
+    claim: KeyClaim,
+  ): Promise<KeyedOutcome | { readonly kind: "claimed"; readonly claim: Claim }> {
+    const outcome = await session.open([request], { claim });
+    if (outcome.kind !== "opened") return outcome;
+    const [only] = outcome.calls;
+    if (only !== undefined) this.#note(session, only.call, nameOf(claim));
+    return { kind: "opened", opened: outcome, isNew: true };
+  }
+
+  #note(session: Session, call: InFlightCall, name: string): void {
+    const running: Running = { session, call, isLogged: undefined };
+    this.#running.set(name, running);
+    call.onOver = (isLogged) => {
+      running.isLogged = isLogged;
+      void isLogged.finally(() => {
+        if (this.#running.get(name) === running) this.#running.delete(name);
+      });
+    };
+  }
+
+  /** A stream of the caller's own, with what the key's call gives. */
+  async #attach(
+    session: Session,
+    request: IncomingRequest,
+    claim: KeyClaim,
+  ): Promise<KeyedOutcome> {
+    const outcome = await session.open([request]);
+    // Without a claim it cannot be refused for one.
+    if (outcome.kind === "claimed") throw new Error("a call without a key was refused for one");
+    if (outcome.kind !== "opened") return outcome;
+    const [only] = outcome.calls;
+    if (only !== undefined) await this.#give(session, only.call, claim);
+    return { kind: "opened", opened: outcome, isNew: false };
+  }
+
+  async #give(session: Session, call: InFlightCall, claim: KeyClaim): Promise<void> {
+    const running = this.#running.get(nameOf(claim));
+    if (running !== undefined && running.isLogged === undefined) {
+      session.join(call, running.session, running.call);
+      return;
+    }
+    await running?.isLogged;
+    const held = await this.#context.log.claim(claim.scope, claim.key);
+    if (held?.outcome.kind === "answered") {
+      const answer = replaceAt(held.outcome.text, ["id"], call.id);
+      session.settle(call, responseTo(call, answer));
+      return;
+    }
+    // Nobody runs it, and nobody will: [C X-05].
+    const reason = held?.outcome.kind === "unknown" ? held.outcome.reason : "process-restarted";
+    const { startedAtMs } = held?.request ?? call;
+    session.settle(call, unknownOutcome({ ...call, startedAtMs }, reason));
+  }
+}
+
+function nameOf({ scope, key }: KeyClaim): string {
+  return `${scope} ${key}`;
+}
