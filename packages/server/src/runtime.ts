@@ -106,7 +106,7 @@ export function createSessionRuntime(parts: RuntimeParts): SessionRuntime {
   };
   const release = (which: "standalone" | "all") => {
     for (const session of sessions.all()) {
-      session.releaseViewports(which, () => jittered(options.retryMs));
+      session.viewports.release(which, () => jittered(options.retryMs));
     }
   };
   return {

@@ -1,7 +1,7 @@
 /**
  * One session: what its client and its upstream say to each other, by way of the log.
  *
- *     client ──open──▶ log ──deliver──▶ upstream ──answers──▶ log ──viewport──▶ client
+ *     client ──calls──▶ log ──deliver──▶ upstream ──answers──▶ log ──viewport──▶ client
  *
  * Nothing here knows HTTP: a viewport is attached to a sink, and no closing of a sink changes the
  * session [C S-01].
@@ -9,59 +9,27 @@
  *     initializing ──answered──▶ live ──end──▶ ending ──committed──▶ ended
  *          └──refused, upstream lost──▶ ending
  */
-import {
-  type EventId,
-  type EventPlace,
-  isPrimedVersion,
-  type OutcomeUnknownReason,
-  resumeCapabilityKey,
-  standaloneStream,
-} from "@holdfast/contract";
-import {
-  type CommitOutcome,
-  type EndReason,
-  incarnationAt,
-  type KeyClaim,
-  type Op,
-  type ReadOutcome,
-  type SessionId,
-  type StreamState,
-} from "@holdfast/log";
+import { isPrimedVersion, resumeCapabilityKey, standaloneStream } from "@holdfast/contract";
+import type { CommitOutcome, EndReason, SessionId } from "@holdfast/log";
 import {
   type AppendOp,
   type CallPlace,
   oversizedAnswer,
-  type ResponseOp,
   responseTo,
   unknownOutcome,
 } from "./answers.ts";
-import { type InFlightCall, InFlightCalls, recordOf } from "./calls.ts";
+import type { InFlightCall } from "./calls.ts";
 import { CommitQueue } from "./commit-queue.ts";
-import type { Sink } from "./http/exchange.ts";
 import type { IncomingNotification, IncomingRequest, IncomingResponse } from "./incoming.ts";
-import { locate } from "./json/locate.ts";
-import { replaceAt, setMember, splice } from "./json/splice.ts";
+import { replaceAt, setMember } from "./json/splice.ts";
 import { bounds } from "./options.ts";
-import { RefusedCursors } from "./refused-cursors.ts";
 import { Repeatable } from "./repeatable.ts";
 import { Rest } from "./rest.ts";
 import type { RuntimeContext } from "./runtime-context.ts";
+import { SessionCalls } from "./session-calls.ts";
 import { journal, type SessionData, writeSessionData } from "./session-data.ts";
 import { UpstreamDesk } from "./upstream-desk.ts";
-import type { ViewportStart } from "./viewport.ts";
 import { Viewports } from "./viewports.ts";
-
-/** Calls that have a stream, and wait to be handed to the upstream. */
-export interface OpenedCalls {
-  readonly kind: "opened";
-  /** The place before the stream's first event. */
-  readonly begin: EventPlace;
-  readonly calls: readonly { readonly call: InFlightCall; readonly request: IncomingRequest }[];
-}
-
-export type OpenOutcome =
-  | OpenedCalls
-  | Extract<CommitOutcome, { readonly kind: "full" | "absent" | "claimed" }>;
 
 export interface SessionBirth {
   readonly id: SessionId;
@@ -83,19 +51,17 @@ export class Session {
   readonly id: SessionId;
   readonly tag: string;
   readonly principal: string;
+  readonly calls: SessionCalls;
+  readonly viewports: Viewports;
   readonly #context: RuntimeContext;
   readonly #events: SessionEvents;
-  readonly #calls = new InFlightCalls();
-  readonly #refused = new RefusedCursors();
-  readonly #repeatable: Repeatable;
-  readonly #viewports: Viewports;
-  readonly #desk: UpstreamDesk;
+  readonly #rest: Rest;
   readonly #commits: CommitQueue;
+  readonly #desk: UpstreamDesk;
+  readonly #repeatable: Repeatable;
   #data: SessionData;
-  #nextStream: number;
   #ending: Promise<boolean> | undefined;
   #ended: EndReason | undefined;
-  readonly #rest: Rest;
 
   constructor(context: RuntimeContext, birth: SessionBirth, events: SessionEvents) {
     this.#context = context;
@@ -104,24 +70,12 @@ export class Session {
     this.tag = birth.tag;
     this.principal = birth.principal;
     this.#data = birth.data;
-    this.#nextStream = birth.nextStream;
     this.#rest = new Rest(context.clock, birth.data.initialized !== undefined);
-    this.#viewports = new Viewports(
-      {
-        read: (cursor) => this.read(cursor),
-        follow: (stream, wake) => context.log.follow(this.id, stream, wake),
-        ended: () => this.#ended,
-        ending: () => this.#ending,
-        storeWritten: (position) =>
-          this.#commits.tryOnce([{ op: "written", stream: standaloneStream, position }]),
-        onClosed: () => this.#rest.active(),
-      },
-      context,
-      birth.tag,
-    );
     this.#commits = new CommitQueue(context.log, birth.id, birth.tag, (error) =>
       context.logger.error({ session: birth.tag, error }, "the event log does not take writes"),
     );
+    this.viewports = this.#openViewports();
+    this.calls = this.#openCalls(birth.nextStream);
     this.#desk = this.#openDesk();
     this.#repeatable = new Repeatable(
       (params) => this.#ask("tools/list", params),
@@ -150,18 +104,9 @@ export class Session {
     return this.#desk.isFull;
   }
 
-  get callsInFlight(): number {
-    return this.#calls.size;
-  }
-
-  /** Streams with a call that runs. */
-  get streamsOpen(): number {
-    return this.#calls.streams;
-  }
-
   /** A call runs, or a viewport is attached: the session does not rest [C S-02]. */
   get isInUse(): boolean {
-    return this.#calls.size > 0 || this.#viewports.size > 0;
+    return this.calls.inFlight.size > 0 || this.viewports.size > 0;
   }
 
   /** How long the session has rested, milliseconds; undefined while it is in use. */
@@ -210,65 +155,6 @@ export class Session {
     return false;
   }
 
-  /**
-   * Open a stream for calls: in the log before anything else happens with them.
-   *
-   * @param extra - the session's creation, for `initialize`; the claim of an idempotency key
-   * @throws what the log throws: the calls did not run
-   */
-  async open(
-    requests: readonly IncomingRequest[],
-    extra: { readonly creation?: readonly Op[]; readonly claim?: KeyClaim } = {},
-  ): Promise<OpenOutcome> {
-    const stream = this.#nextStream;
-    this.#nextStream++;
-    const startedAtMs = this.#context.clock.wallMs();
-    const recorded = requests.map((request) => recordOf(request, startedAtMs, extra.claim));
-    const open: Op = { op: "open", stream, calls: recorded };
-    const outcome = await this.#commits.tryOnce([...(extra.creation ?? []), open]);
-    if (outcome.kind === "full" || outcome.kind === "claimed") return outcome;
-    const begin = outcome.kind === "committed" ? outcome.begun.at(-1) : undefined;
-    if (begin === undefined || this.isOver) return { kind: "absent" };
-    const calls = requests.map((request, index) => ({
-      call: this.#calls.start(request, startedAtMs, stream, index),
-      request,
-    }));
-    return { kind: "opened", begin, calls };
-  }
-
-  /** Hand opened calls to the upstream. */
-  deliver(opened: OpenedCalls): void {
-    for (const { call, request } of opened.calls) {
-      // Cancelled, or ended with its session, between the two steps.
-      if (this.#calls.get(call.number) !== call) continue;
-      this.#desk.sendNumbered(request.text, call.number);
-      this.#record(journal(this.#data, request));
-    }
-  }
-
-  /** Let an opened call wait for another that runs under the same key [C X-03]. */
-  join(call: InFlightCall, owner: Session, running: InFlightCall): void {
-    const caller = {
-      call,
-      tokenJson: call.tokenJson,
-      append: (op: AppendOp) => void this.#append(op),
-      settle: (answer: (place: CallPlace) => AppendOp) => {
-        this.#calls.remove(call);
-        this.#over(call, this.#append(answer(call)));
-      },
-    };
-    running.attached.add(caller);
-    call.waiting = {
-      sibling: owner === this ? running : undefined,
-      leave: () => running.attached.delete(caller),
-    };
-  }
-
-  /** Answer an opened call in place of the upstream. */
-  settle(call: InFlightCall, op: ResponseOp): void {
-    if (this.#calls.get(call.number) === call) this.#settle(call, () => op);
-  }
-
   /** [C X-05] Whether a request may run again although it may have run before. */
   isRepeatable(method: string, name: string | undefined): Promise<boolean> {
     return this.#repeatable.isRepeatable(method, name);
@@ -277,7 +163,7 @@ export class Session {
   /** A notification of the client. */
   notify(notification: IncomingNotification): void {
     if (notification.method === "notifications/cancelled") {
-      this.#onCancelled(notification);
+      this.calls.cancel(notification);
       return;
     }
     this.#desk.send(notification.text);
@@ -287,43 +173,6 @@ export class Session {
   /** [C X-06] An answer of the client; the first one counts, on whatever connection. */
   answer(response: IncomingResponse): void {
     this.#desk.answer(response.idJson, response.text);
-  }
-
-  /** Show a stream on a sink, from a place on; whoever showed it before is let go [C R-02]. */
-  show(sink: Sink, start: ViewportStart): void {
-    // Who listens to the standalone stream listens for an upstream.
-    if (start.cursor.stream === standaloneStream) this.#desk.wake();
-    this.#viewports.show(sink, start);
-  }
-
-  read(cursor: EventPlace): Promise<ReadOutcome> {
-    const limit = { events: bounds.readEventsMax, bytes: bounds.readBytesMax };
-    return this.#context.log.read(this.id, cursor, limit);
-  }
-
-  stream(stream: number): Promise<StreamState | undefined> {
-    return this.#context.log.stream(this.id, stream);
-  }
-
-  /** [C R-07] The place on the standalone stream through which a viewport has shown it. */
-  async unseen(): Promise<EventPlace | undefined> {
-    const state = await this.stream(standaloneStream);
-    if (state === undefined) return undefined;
-    this.#viewports.restoreWritten(state.writtenThrough);
-    const position = Math.min(this.#viewports.writtenThrough, state.head);
-    // So old that its incarnation is forgotten: the log judges it a gap, of unknown extent.
-    const incarnation = incarnationAt(state.runs, position) ?? "";
-    return { tag: this.tag, stream: standaloneStream, position, incarnation };
-  }
-
-  /** [C R-09] Whether this cursor was refused a short while ago; it is remembered either way. */
-  isRefusedAgain(cursor: EventId): boolean {
-    return this.#refused.isRepeated(cursor, this.#context.clock.monotonicMs());
-  }
-
-  /** [C D-02] Let go of viewports: of the standalone one, or of all; the session stays. */
-  releaseViewports(which: "standalone" | "all", retryMs: () => number): void {
-    this.#viewports.release(which, retryMs);
   }
 
   /**
@@ -348,17 +197,51 @@ export class Session {
 
   /** Stop without ending: what the log has, the next process, or this one, goes on from. */
   async suspend(): Promise<void> {
-    await this.#viewports.flush();
+    await this.viewports.flush();
     await this.storeTouch();
     this.#commits.close();
     await this.#desk.close();
+  }
+
+  #openViewports(): Viewports {
+    return new Viewports(
+      {
+        id: this.id,
+        tag: this.tag,
+        ended: () => this.#ended,
+        ending: () => this.#ending,
+        storeWritten: (position) =>
+          this.#commits.tryOnce([{ op: "written", stream: standaloneStream, position }]),
+        // Who listens to the standalone stream listens for an upstream.
+        onShown: (stream) => {
+          if (stream === standaloneStream) this.#desk.wake();
+        },
+        onClosed: () => this.#rest.active(),
+      },
+      this.#context,
+    );
+  }
+
+  #openCalls(nextStream: number): SessionCalls {
+    return new SessionCalls(
+      {
+        commits: this.#commits,
+        desk: () => this.#desk,
+        isOver: () => this.isOver,
+        wallMs: () => this.#context.clock.wallMs(),
+        append: (op) => this.#append(op),
+        onDelivered: (request: IncomingRequest) => this.#record(journal(this.#data, request)),
+        onOver: () => this.#events.onCallOver(),
+      },
+      nextStream,
+    );
   }
 
   #openDesk(): UpstreamDesk {
     return new UpstreamDesk(
       {
         tag: this.tag,
-        calls: this.#calls,
+        calls: this.calls.inFlight,
         data: () => this.#data,
         append: (op, onDone) => {
           void this.#append(op).then((outcome) => {
@@ -367,12 +250,10 @@ export class Session {
           });
         },
         room: () => this.#commits.room(),
-        onResponse: (call, text) => this.#onResponse(call, text),
-        onOversized: (call, bytes, bytesMax) => {
-          const answer = (place: CallPlace) => oversizedAnswer(place, bytes, bytesMax);
-          if (call.method === "initialize") this.#endAtBirth(call, answer(call));
-          else this.#settle(call, (place) => responseTo(place, answer(place)));
-        },
+        onResponse: (call, text) =>
+          this.#onAnswer(call, (place) => replaceAt(text, ["id"], place.id)),
+        onOversized: (call, bytes, bytesMax) =>
+          this.#onAnswer(call, (place) => oversizedAnswer(place, bytes, bytesMax)),
         onToolsChanged: () => this.#repeatable.forget(),
         onLost: () => this.#onUpstreamLost(),
         onRefused: () => this.#endForGood("the upstream refused to be restored"),
@@ -382,41 +263,42 @@ export class Session {
   }
 
   async #commitEnd(reason: EndReason): Promise<boolean> {
-    const calls = this.#calls.all();
-    const outcome = await this.#commits.tryOnce([
-      ...calls.map((call) => unknownOutcome(call, "session-ended")),
-      { op: "end", reason },
-    ]);
+    const outcome = await this.#commits.tryOnce([...this.calls.endings(), { op: "end", reason }]);
     this.#ended = outcome.kind === "committed" ? reason : "ended";
-    for (const call of calls) this.#leave(call, "session-ended");
-    this.#viewports.refresh();
+    this.calls.leaveAll();
+    this.viewports.refresh();
     this.#events.onEnded(this);
     this.#commits.close();
     void this.#desk.close();
     return outcome.kind === "committed";
   }
 
-  #onResponse(call: InFlightCall, text: string): void {
-    const answer = (place: CallPlace) => replaceAt(text, ["id"], place.id);
+  #onAnswer(call: InFlightCall, answer: (place: CallPlace) => string): void {
     if (call.method === "initialize") this.#onInitialized(call, answer(call));
-    else this.#settle(call, (place) => responseTo(place, answer(place)));
+    else this.calls.settle(call, (place) => responseTo(place, answer(place)));
   }
 
   /** The session is live once its `initialize` is answered, and over when that is refused. */
   #onInitialized(call: InFlightCall, answer: string): void {
     const { result } = JSON.parse(answer) as { result?: { protocolVersion?: unknown } | null };
     const version = result?.protocolVersion;
-    if (typeof version !== "string") return this.#endAtBirth(call, answer);
+    if (typeof version !== "string") {
+      // [C S-03] its stream ends with the error, the id answers 404 `ended`
+      this.calls.settle(call, (place) => responseTo(place, answer));
+      this.#endForGood("the upstream refused to be initialized");
+      return;
+    }
     this.#record({ ...this.#data, version });
     const capability = JSON.stringify(this.#context.capability);
     const path = ["result", "capabilities", "experimental", resumeCapabilityKey];
-    this.#settle(call, (place) => responseTo(place, setMember(answer, path, capability)));
+    this.calls.settle(call, (place) => responseTo(place, setMember(answer, path, capability)));
   }
 
-  /** [C S-03] The stream of `initialize` ends with the error, the id answers 404 `ended`. */
-  #endAtBirth(call: InFlightCall, answer: string): void {
-    this.#settle(call, (place) => responseTo(place, answer));
-    this.#endForGood("the upstream refused to be initialized");
+  #onUpstreamLost(): void {
+    this.calls.lose("upstream-exited");
+    if (this.#data.version === undefined && !this.isOver) {
+      this.#endForGood("the upstream was lost before it was initialized");
+    }
   }
 
   #endForGood(why: string): void {
@@ -426,61 +308,9 @@ export class Session {
     );
   }
 
-  /** A call is over: its response goes to its own stream, and to all that wait for it. */
-  #settle(call: InFlightCall, answer: (place: CallPlace) => ResponseOp): void {
-    this.#calls.remove(call);
-    call.waiting?.leave();
-    this.#over(call, this.#append(answer(call)));
-    for (const caller of call.attached) caller.settle(answer);
-  }
-
-  /** A call is over without a response that could be passed on. */
-  #leave(call: InFlightCall, reason: OutcomeUnknownReason): void {
-    this.#calls.remove(call);
-    call.waiting?.leave();
-    for (const caller of call.attached) caller.settle((place) => unknownOutcome(place, reason));
-    this.#over(call, Promise.resolve());
-  }
-
-  #over(call: InFlightCall, isLogged: Promise<unknown>): void {
-    call.onOver?.(isLogged);
-    this.#events.onCallOver();
-  }
-
   #append(op: AppendOp): Promise<CommitOutcome> {
     this.#rest.event();
     return this.#commits.add([op], op.text.length);
-  }
-
-  /** [C X-01] */
-  #onCancelled(notification: IncomingNotification): void {
-    const span = locate(notification.text, "params", "requestId").at(-1);
-    if (span === undefined) return;
-    const call = this.#calls.newestWithId(notification.text.slice(span.start, span.end));
-    // The transport spec forbids to cancel `initialize`; a call that is over needs no cancelling.
-    if (call === undefined || call.method === "initialize") return;
-    // Who waits for a call of this very session means that call.
-    const run = call.waiting === undefined ? call : call.waiting.sibling;
-    if (run !== undefined) {
-      this.#desk.send(splice(notification.text, [{ ...span, insert: String(run.number) }]));
-    }
-    for (const over of new Set([call, run])) {
-      if (over === undefined) continue;
-      over.waiting?.leave();
-      void this.#commits.add([{ op: "cancel", stream: over.stream, call: over.index }]);
-      this.#leave(over, "window-expired");
-    }
-  }
-
-  /** [C X-05] What the upstream was doing has an unknown outcome; nobody waits for it. */
-  #onUpstreamLost(): void {
-    for (const call of this.#calls.all()) {
-      if (call.waiting !== undefined) continue;
-      this.#settle(call, (place) => unknownOutcome(place, "upstream-exited"));
-    }
-    if (this.#data.version === undefined && !this.isOver) {
-      this.#endForGood("the upstream was lost before it was initialized");
-    }
   }
 
   async #ask(method: string, params: object): Promise<string | undefined> {

@@ -11,7 +11,8 @@ import type { EndReason, Op, SessionId } from "@holdfast/log";
 import type { IncomingRequest } from "./incoming.ts";
 import { bounds } from "./options.ts";
 import type { RuntimeContext } from "./runtime-context.ts";
-import { type OpenOutcome, Session, type SessionEvents } from "./session.ts";
+import { Session, type SessionEvents } from "./session.ts";
+import type { OpenOutcome } from "./session-calls.ts";
 import { newSessionData, readSessionData, writeSessionData } from "./session-data.ts";
 
 export type Absence = "unknown" | EndReason;
@@ -49,7 +50,7 @@ export class Sessions {
   /** Calls that run, or wait for one that does. */
   get callsInFlight(): number {
     let calls = 0;
-    for (const session of this.#live.values()) calls += session.callsInFlight;
+    for (const session of this.#live.values()) calls += session.calls.inFlight.size;
     return calls;
   }
 
@@ -77,7 +78,7 @@ export class Sessions {
     );
     this.#opening.add(session);
     try {
-      const outcome = await session.open([request], { creation: [birth] });
+      const outcome = await session.calls.open([request], { creation: [birth] });
       if (outcome.kind === "opened") this.#live.set(id, session);
       return { session, outcome };
     } finally {

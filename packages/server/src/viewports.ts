@@ -1,63 +1,77 @@
 /**
  * The viewports of one session: at most one for each stream, the newest [C R-02].
  */
-import { standaloneStream } from "@holdfast/contract";
-import type { EndReason } from "@holdfast/log";
+import { type EventId, type EventPlace, standaloneStream } from "@holdfast/contract";
+import { incarnationAt, type ReadOutcome, type SessionId, type StreamState } from "@holdfast/log";
 import type { Sink } from "./http/exchange.ts";
 import { bounds } from "./options.ts";
+import { RefusedCursors } from "./refused-cursors.ts";
 import type { RuntimeContext } from "./runtime-context.ts";
 import { Viewport, type ViewportSource, type ViewportStart } from "./viewport.ts";
 
 /** What the session gives its viewports. */
-export interface ViewportHost extends Pick<ViewportSource, "read" | "ending"> {
-  ended(): EndReason | undefined;
-  follow(stream: number, wake: () => void): () => void;
+export interface ViewportHost extends Pick<ViewportSource, "ended" | "ending"> {
+  readonly id: SessionId;
+  readonly tag: string;
   /** The standalone stream was shown up to here; stored lazily. */
   storeWritten(position: number): Promise<unknown>;
-  /** A viewport closed. */
+  onShown(stream: number): void;
   onClosed(): void;
 }
 
 export class Viewports {
   readonly #host: ViewportHost;
   readonly #context: RuntimeContext;
-  readonly #tag: string;
   readonly #byStream = new Map<number, Viewport>();
+  readonly #refused = new RefusedCursors();
   #writtenThrough = 0;
   #writtenTimer: NodeJS.Timeout | undefined;
 
-  constructor(host: ViewportHost, context: RuntimeContext, tag: string) {
+  constructor(host: ViewportHost, context: RuntimeContext) {
     this.#host = host;
     this.#context = context;
-    this.#tag = tag;
   }
 
   get size(): number {
     return this.#byStream.size;
   }
 
-  has(stream: number): boolean {
-    return this.#byStream.has(stream);
+  read(cursor: EventPlace): Promise<ReadOutcome> {
+    const limit = { events: bounds.readEventsMax, bytes: bounds.readBytesMax };
+    return this.#context.log.read(this.#host.id, cursor, limit);
   }
 
-  /** Newest position of the standalone stream that was handed to a socket [C R-07]. */
-  get writtenThrough(): number {
-    return this.#writtenThrough;
+  stream(stream: number): Promise<StreamState | undefined> {
+    return this.#context.log.stream(this.#host.id, stream);
   }
 
-  /** What an earlier process had handed to a socket counts too. */
-  restoreWritten(position: number): void {
-    this.#writtenThrough = Math.max(this.#writtenThrough, position);
+  /** [C R-07] The place on the standalone stream through which a viewport has shown it. */
+  async unseen(): Promise<EventPlace | undefined> {
+    const state = await this.stream(standaloneStream);
+    if (state === undefined) return undefined;
+    // What an earlier process had handed to a socket counts too.
+    this.#writtenThrough = Math.max(this.#writtenThrough, state.writtenThrough);
+    const position = Math.min(this.#writtenThrough, state.head);
+    // So old that its incarnation is forgotten: the log judges it a gap, of unknown extent.
+    const incarnation = incarnationAt(state.runs, position) ?? "";
+    return { tag: this.#host.tag, stream: standaloneStream, position, incarnation };
+  }
+
+  /** [C R-09] Whether this cursor was refused a short while ago; it is remembered either way. */
+  isRefusedAgain(cursor: EventId): boolean {
+    return this.#refused.isRepeated(cursor, this.#context.clock.monotonicMs());
   }
 
   /** Show a stream on a sink, from a place on; whoever showed it before is let go [C R-02]. */
   show(sink: Sink, start: ViewportStart): void {
     const { stream } = start.cursor;
-    const { options, held, logger } = this.#context;
+    const { options, held, logger, log } = this.#context;
+    const { id, tag } = this.#host;
+    this.#host.onShown(stream);
     const source: ViewportSource = {
       stream,
-      read: (cursor) => this.#host.read(cursor),
-      follow: (wake) => this.#host.follow(stream, wake),
+      read: (cursor) => this.read(cursor),
+      follow: (wake) => log.follow(id, stream, wake),
       ended: () => this.#host.ended(),
       ending: () => this.#host.ending(),
       onWritten: (position) => {
@@ -70,9 +84,9 @@ export class Viewports {
     this.#context.viewports.add(1);
     viewport
       .run(start)
-      .then((end) => logger.debug({ session: this.#tag, stream, end }, "viewport closed"))
+      .then((end) => logger.debug({ session: tag, stream, end }, "viewport closed"))
       .catch((error: unknown) => {
-        logger.error({ session: this.#tag, stream, error }, "a viewport failed");
+        logger.error({ session: tag, stream, error }, "a viewport failed");
         sink.destroy();
       })
       .finally(() => {

@@ -46,9 +46,9 @@ interface Resume extends Exchange {
 
 /** [C R-07] From the first event that no viewport has shown. */
 async function openStandalone(resume: Resume): Handled {
-  const cursor = await resume.session.unseen();
+  const cursor = await resume.session.viewports.unseen();
   if (cursor === undefined) return absent("unknown");
-  const outcome = await resume.session.read(cursor);
+  const outcome = await resume.session.viewports.read(cursor);
   if (outcome.kind === "events") return begin(resume, cursor, outcome.events);
   if (outcome.kind === "gap") return showGap(resume, outcome.gap);
   return absent("unknown");
@@ -56,7 +56,7 @@ async function openStandalone(resume: Resume): Handled {
 
 async function resumeFrom(resume: Resume, cursor: EventPlace): Handled {
   const { session, reply, headers } = resume;
-  const outcome = await session.read(cursor);
+  const outcome = await session.viewports.read(cursor);
   switch (outcome.kind) {
     case "events":
       return begin(resume, cursor, outcome.events);
@@ -78,7 +78,7 @@ async function resumeFrom(resume: Resume, cursor: EventPlace): Handled {
 function begin(resume: Resume, cursor: EventPlace, events: readonly LoggedEvent[]): undefined {
   const { session, reply, headers } = resume;
   const sink = reply.stream({ ...headers, ...eventStreamHeaders });
-  session.show(sink, { cursor, preface: opening(resume, cursor), events });
+  session.viewports.show(sink, { cursor, preface: opening(resume, cursor), events });
 }
 
 /** [C E-05] the id of the position just before the first event to come, or a comment. */
@@ -105,7 +105,7 @@ function isServedInBand({ endpoint, session, request }: Resume, gap: Gap): boole
   const { gapSignal } = endpoint.context.options;
   const knowsContract = request.header("mcp-resume-contract")?.trim() === "1";
   if (gapSignal === "status" || knowsContract) return false;
-  return gapSignal === "in-band" || session.isRefusedAgain(encodeEventId(gap.requested));
+  return gapSignal === "in-band" || session.viewports.isRefusedAgain(encodeEventId(gap.requested));
 }
 
 /** [C R-09] First that something is lost, then all that is kept; never silent. */
@@ -114,10 +114,11 @@ async function showGap(resume: Resume, gap: Gap): Promise<undefined> {
   const data = resumeWindowExceeded(gap, endpoint.context.options.retention);
   // Without an id: a reader that is cut here asks with its old cursor again.
   const notice = frameEvent({ data: gapNotification(data) });
-  const stream = gap.stream === standaloneStream ? undefined : await session.stream(gap.stream);
+  const stream =
+    gap.stream === standaloneStream ? undefined : await session.viewports.stream(gap.stream);
   const epilogue = stream === undefined ? "" : lostAnswers(stream);
   const sink = reply.stream({ ...headers, ...eventStreamHeaders });
-  session.show(sink, {
+  session.viewports.show(sink, {
     cursor: gap.retained,
     preface: notice + opening(resume, gap.retained),
     ...(epilogue === "" ? {} : { epilogue }),

@@ -43,13 +43,14 @@ export function checkNewCalls(
   if (session.isOverloaded) {
     return reject("overloaded", "The upstream does not keep up; try again later.", { idJson });
   }
-  if (session.callsInFlight + requests.length > options.callsPerSessionMax) {
+  if (session.calls.inFlight.size + requests.length > options.callsPerSessionMax) {
     const message = `The session has ${options.callsPerSessionMax} calls in flight at most.`;
     return reject("rate-limited", message, { idJson });
   }
   // Each call has a stream, several may share one: the streams are counted when it may matter.
-  const mayMatter = requests.length > 0 && session.callsInFlight >= options.streamsPerSessionMax;
-  if (mayMatter && session.streamsOpen >= options.streamsPerSessionMax) {
+  const mayMatter =
+    requests.length > 0 && session.calls.inFlight.size >= options.streamsPerSessionMax;
+  if (mayMatter && session.calls.inFlight.streams >= options.streamsPerSessionMax) {
     const message = `The session has ${options.streamsPerSessionMax} open streams at most.`;
     return reject("rate-limited", message, { idJson });
   }

@@ -5,7 +5,8 @@ import { encodeEventId, frameComment, idempotencyHeader, primingFrame } from "@h
 import { nobody } from "../authentication.ts";
 import { readKey } from "../idempotency/key.ts";
 import { type Incoming, type IncomingRequest, readIncoming } from "../incoming.ts";
-import type { OpenedCalls, Session } from "../session.ts";
+import type { Session } from "../session.ts";
+import type { OpenedCalls, OpenOutcome } from "../session-calls.ts";
 import { type Exchange, type Handled, storeUnavailable } from "./handler.ts";
 import { checkNewCalls, checkNewSession } from "./limits.ts";
 import { checkVersion } from "./negotiation.ts";
@@ -78,7 +79,7 @@ async function postInitialize(exchange: Exchange, posted: Posted): Handled {
   if (outcome.kind !== "opened") return refuseOpen(outcome.kind, message);
   const withId = { ...headers, "mcp-session-id": session.id };
   show({ ...exchange, headers: withId }, session, outcome);
-  session.deliver(outcome);
+  session.calls.deliver(outcome);
   return undefined;
 }
 
@@ -104,7 +105,7 @@ async function postRequests(
   const { key } = read;
   const opened =
     key === undefined || first === undefined
-      ? session.open(requests).then((outcome) => asKeyed(outcome))
+      ? session.calls.open(requests).then((outcome) => asKeyed(outcome))
       : endpoint.keys.open(session, first, keyScope(exchange, session, isShared), key);
   const outcome = await opened.catch((error: unknown) => refuseStore(exchange, error, first));
   if ("type" in outcome) return outcome;
@@ -112,7 +113,7 @@ async function postRequests(
   show(exchange, session, outcome.opened);
   // In the order in which they were sent: an array may hold notifications too.
   for (const message of messages) tell(session, message);
-  if (outcome.isNew) session.deliver(outcome.opened);
+  if (outcome.isNew) session.calls.deliver(outcome.opened);
   return undefined;
 }
 
@@ -125,7 +126,7 @@ function keyScope({ principal }: Exchange, session: Session, isShared: boolean):
   return isShared ? "shared" : `session ${session.tag}`;
 }
 
-function asKeyed(outcome: Awaited<ReturnType<Session["open"]>>) {
+function asKeyed(outcome: OpenOutcome) {
   if (outcome.kind === "opened") return { kind: "opened", opened: outcome, isNew: true } as const;
   // Without a key there is no claim that could be refused.
   return { kind: outcome.kind === "full" ? "full" : "absent" } as const;
@@ -143,7 +144,7 @@ function show({ endpoint, reply, headers }: Exchange, session: Session, opened: 
     ? primingFrame(id, endpoint.context.options.retryMs)
     : frameComment("stream open");
   const sink = reply.stream({ ...headers, ...eventStreamHeaders });
-  session.show(sink, { cursor: opened.begin, preface });
+  session.viewports.show(sink, { cursor: opened.begin, preface });
 }
 
 function refuseStore(

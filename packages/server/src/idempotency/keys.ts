@@ -16,7 +16,8 @@ import type { InFlightCall } from "../calls.ts";
 import type { IncomingRequest } from "../incoming.ts";
 import { replaceAt } from "../json/splice.ts";
 import type { RuntimeContext } from "../runtime-context.ts";
-import type { OpenedCalls, OpenOutcome, Session } from "../session.ts";
+import type { Session } from "../session.ts";
+import type { OpenedCalls, OpenOutcome } from "../session-calls.ts";
 import { payloadDigest } from "./payload.ts";
 
 export type KeyedOutcome =
@@ -86,7 +87,7 @@ export class Keys {
     request: IncomingRequest,
     claim: KeyClaim,
   ): Promise<KeyedOutcome | { readonly kind: "claimed"; readonly claim: Claim }> {
-    const outcome = await session.open([request], { claim });
+    const outcome = await session.calls.open([request], { claim });
     if (outcome.kind !== "opened") return outcome;
     const [only] = outcome.calls;
     if (only !== undefined) this.#note(session, only.call, nameOf(claim));
@@ -110,7 +111,7 @@ export class Keys {
     request: IncomingRequest,
     claim: KeyClaim,
   ): Promise<KeyedOutcome> {
-    const outcome = await session.open([request]);
+    const outcome = await session.calls.open([request]);
     // Without a claim it cannot be refused for one.
     if (outcome.kind === "claimed") throw new Error("a call without a key was refused for one");
     if (outcome.kind !== "opened") return outcome;
@@ -122,20 +123,20 @@ export class Keys {
   async #give(session: Session, call: InFlightCall, claim: KeyClaim): Promise<void> {
     const running = this.#running.get(nameOf(claim));
     if (running !== undefined && running.isLogged === undefined) {
-      session.join(call, running.session, running.call);
+      session.calls.join(call, running.session.calls, running.call);
       return;
     }
     await running?.isLogged;
     const held = await this.#context.log.claim(claim.scope, claim.key);
     if (held?.outcome.kind === "answered") {
       const answer = replaceAt(held.outcome.text, ["id"], call.id);
-      session.settle(call, responseTo(call, answer));
+      session.calls.settle(call, (place) => responseTo(place, answer));
       return;
     }
     // Nobody runs it, and nobody will: [C X-05].
     const reason = held?.outcome.kind === "unknown" ? held.outcome.reason : "process-restarted";
     const { startedAtMs } = held?.request ?? call;
-    session.settle(call, unknownOutcome({ ...call, startedAtMs }, reason));
+    session.calls.settle(call, (place) => unknownOutcome({ ...place, startedAtMs }, reason));
   }
 }
 

@@ -1,0 +1,170 @@
+/**
+ * The calls of one session, from the stream that is opened for them to their outcome.
+ *
+ *     open ──▶ in the log ──deliver──▶ upstream ──settle──▶ response in the log
+ *                   └──join──▶ waits for the call with its key ──settle──▶ the same response
+ *
+ * Each ends exactly once: answered, cancelled, or with an unknown outcome [C X-05].
+ */
+import type { EventPlace, OutcomeUnknownReason } from "@holdfast/contract";
+import type { CommitOutcome, KeyClaim, Op } from "@holdfast/log";
+import { type AppendOp, type CallPlace, type ResponseOp, unknownOutcome } from "./answers.ts";
+import { type InFlightCall, InFlightCalls, recordOf } from "./calls.ts";
+import type { CommitQueue } from "./commit-queue.ts";
+import type { IncomingNotification, IncomingRequest } from "./incoming.ts";
+import { locate } from "./json/locate.ts";
+import { splice } from "./json/splice.ts";
+import type { UpstreamDesk } from "./upstream-desk.ts";
+
+/** Calls that have a stream, and wait to be handed to the upstream. */
+export interface OpenedCalls {
+  readonly kind: "opened";
+  /** The place before the stream's first event. */
+  readonly begin: EventPlace;
+  readonly calls: readonly { readonly call: InFlightCall; readonly request: IncomingRequest }[];
+}
+
+export type OpenOutcome =
+  | OpenedCalls
+  | Extract<CommitOutcome, { readonly kind: "full" | "absent" | "claimed" }>;
+
+export interface CallsHost {
+  readonly commits: CommitQueue;
+  desk(): UpstreamDesk;
+  isOver(): boolean;
+  wallMs(): number;
+  append(op: AppendOp): Promise<CommitOutcome>;
+  /** A request is on its way to the upstream. */
+  onDelivered(request: IncomingRequest): void;
+  /** A call is over. */
+  onOver(): void;
+}
+
+export class SessionCalls {
+  readonly inFlight = new InFlightCalls();
+  readonly #host: CallsHost;
+  #nextStream: number;
+
+  /** @param nextStream - number of the next stream that may be opened */
+  constructor(host: CallsHost, nextStream: number) {
+    this.#host = host;
+    this.#nextStream = nextStream;
+  }
+
+  /**
+   * Open a stream for calls: in the log before anything else happens with them.
+   *
+   * @param extra - the session's creation, for `initialize`; the claim of an idempotency key
+   * @throws what the log throws: the calls did not run
+   */
+  async open(
+    requests: readonly IncomingRequest[],
+    extra: { readonly creation?: readonly Op[]; readonly claim?: KeyClaim } = {},
+  ): Promise<OpenOutcome> {
+    const stream = this.#nextStream;
+    this.#nextStream++;
+    const startedAtMs = this.#host.wallMs();
+    const recorded = requests.map((request) => recordOf(request, startedAtMs, extra.claim));
+    const open: Op = { op: "open", stream, calls: recorded };
+    const outcome = await this.#host.commits.tryOnce([...(extra.creation ?? []), open]);
+    if (outcome.kind === "full" || outcome.kind === "claimed") return outcome;
+    const begin = outcome.kind === "committed" ? outcome.begun.at(-1) : undefined;
+    if (begin === undefined || this.#host.isOver()) return { kind: "absent" };
+    const calls = requests.map((request, index) => ({
+      call: this.inFlight.start(request, startedAtMs, stream, index),
+      request,
+    }));
+    return { kind: "opened", begin, calls };
+  }
+
+  /** Hand opened calls to the upstream. */
+  deliver(opened: OpenedCalls): void {
+    for (const { call, request } of opened.calls) {
+      // Cancelled, or ended with its session, between the two steps.
+      if (this.inFlight.get(call.number) !== call) continue;
+      this.#host.desk().sendNumbered(request.text, call.number);
+      this.#host.onDelivered(request);
+    }
+  }
+
+  /**
+   * Let an opened call wait for another that runs under the same key [C X-03].
+   *
+   * @param owner - the calls of the session to which the running one belongs
+   */
+  join(call: InFlightCall, owner: SessionCalls, running: InFlightCall): void {
+    const caller = {
+      call,
+      tokenJson: call.tokenJson,
+      append: (op: AppendOp) => void this.#host.append(op),
+      settle: (answer: (place: CallPlace) => AppendOp) => {
+        this.inFlight.remove(call);
+        this.#over(call, this.#host.append(answer(call)));
+      },
+    };
+    running.attached.add(caller);
+    call.waiting = {
+      sibling: owner === this ? running : undefined,
+      leave: () => running.attached.delete(caller),
+    };
+  }
+
+  /** A call has its outcome: it goes to its own stream, and to all that wait for it. */
+  settle(call: InFlightCall, answer: (place: CallPlace) => ResponseOp): void {
+    if (this.inFlight.get(call.number) !== call) return;
+    this.inFlight.remove(call);
+    call.waiting?.leave();
+    this.#over(call, this.#host.append(answer(call)));
+    for (const caller of call.attached) caller.settle(answer);
+  }
+
+  /** [C X-01] A client's cancellation; of nothing, it does nothing. */
+  cancel(notification: IncomingNotification): void {
+    const span = locate(notification.text, "params", "requestId").at(-1);
+    if (span === undefined) return;
+    const call = this.inFlight.newestWithId(notification.text.slice(span.start, span.end));
+    // The transport spec forbids to cancel `initialize`; a call that is over needs no cancelling.
+    if (call === undefined || call.method === "initialize") return;
+    // Who waits for a call of this very session means that call.
+    const run = call.waiting === undefined ? call : call.waiting.sibling;
+    if (run !== undefined) {
+      const text = splice(notification.text, [{ ...span, insert: String(run.number) }]);
+      this.#host.desk().send(text);
+    }
+    for (const over of new Set([call, run])) {
+      if (over === undefined) continue;
+      const op: Op = { op: "cancel", stream: over.stream, call: over.index };
+      this.#leave(over, "window-expired", this.#host.commits.add([op]));
+    }
+  }
+
+  /** [C X-05] The upstream is gone: what it was doing has an unknown outcome. */
+  lose(reason: OutcomeUnknownReason): void {
+    for (const call of this.inFlight.all()) {
+      if (call.waiting === undefined) this.settle(call, (place) => unknownOutcome(place, reason));
+    }
+  }
+
+  /** [C D-01] The outcomes with which calls end when their session does. */
+  endings(): readonly ResponseOp[] {
+    return this.inFlight.all().map((call) => unknownOutcome(call, "session-ended"));
+  }
+
+  /** The session is over, and {@link endings} are in the log. */
+  leaveAll(): void {
+    for (const call of this.inFlight.all()) this.#leave(call, "session-ended", Promise.resolve());
+  }
+
+  /** A call is over without a response of its own; whoever waits for it gets the reason. */
+  #leave(call: InFlightCall, reason: OutcomeUnknownReason, isLogged: Promise<unknown>): void {
+    this.inFlight.remove(call);
+    call.waiting?.leave();
+    for (const caller of call.attached) caller.settle((place) => unknownOutcome(place, reason));
+    this.#over(call, isLogged);
+  }
+
+  #over(call: InFlightCall, isLogged: Promise<unknown>): void {
+    call.onOver?.(isLogged);
+    this.#host.onOver();
+  }
+}
