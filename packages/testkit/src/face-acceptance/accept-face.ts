@@ -7,14 +7,18 @@
  */
 import { afterEach, describe } from "vitest";
 import { disposeAll } from "../disposal.ts";
+import { accessChapter } from "./access.ts";
 import { arraysChapter } from "./arrays.ts";
 import { benches, type OpenBench } from "./bench.ts";
+import { bodyLimitsChapter } from "./body-limits.ts";
 import { bytesChapter } from "./bytes.ts";
 import { cancellationChapter } from "./cancellation.ts";
 import { cutsChapter } from "./cuts.ts";
 import { endingsChapter } from "./endings.ts";
 import type { Face, LogKind } from "./face.ts";
 import { questionsChapter } from "./questions.ts";
+import { refusalOrderChapter } from "./refusal-order.ts";
+import { refusalsChapter } from "./refusals.ts";
 import { requestIdsChapter } from "./request-ids.ts";
 import { routingChapter } from "./routing.ts";
 import { sessionsChapter } from "./sessions.ts";
@@ -34,6 +38,10 @@ const chapters = {
   bytes: bytesChapter,
   arrays: arraysChapter,
   upstreamLoss: upstreamLossChapter,
+  refusals: refusalsChapter,
+  refusalOrder: refusalOrderChapter,
+  access: accessChapter,
+  bodyLimits: bodyLimitsChapter,
   ...streamChapters,
 } satisfies Record<string, (open: OpenBench) => void>;
 
