@@ -22,7 +22,7 @@ export function banner({ version, url, options, serving }: BannerFacts): string 
         `a session keeps at most ${maxEvents} events, ${sizePhrase(maxBytes)}`,
     ],
     ...hostRows(options),
-    ["stop", "Ctrl-C; sessions go on at the next start on the same log"],
+    ["stop", stopPhrase(options)],
   ];
   const lines = rows.map(([name = "", text]) => `  ${name.padEnd(8)} ${text}\n`);
   return `Holdfast ${version} listens on ${url}\n${lines.join("")}`;
@@ -32,6 +32,20 @@ function logPhrase({ log }: ServeOptions): string {
   if (log.kind === "memory") return "memory: (gone when this process ends)";
   const survives = log.durability === "power" ? "power loss" : "the death of this process";
   return `sqlite:${log.path} (survives ${survives})`;
+}
+
+function stopPhrase({ log }: ServeOptions): string {
+  if (log.kind === "memory") return "Ctrl-C";
+  return "Ctrl-C; sessions go on at the next start on the same log";
+}
+
+/** A command as a shell would take it. */
+export function commandPhrase(words: readonly string[]): string {
+  return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : quoted(word))).join(" ");
+}
+
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 function hostRows({ host, runtime }: ServeOptions): string[][] {

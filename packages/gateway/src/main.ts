@@ -4,7 +4,7 @@
  */
 import { performance } from "node:perf_hooks";
 import { HoldfastError } from "@holdfast/contract";
-import { banner } from "./banner.ts";
+import { banner, commandPhrase } from "./banner.ts";
 import { parseCommandLine } from "./command-line.ts";
 import { demoCommand, demoTranscript } from "./demo-serve.ts";
 import { createLogger } from "./logger.ts";
@@ -29,7 +29,7 @@ async function main(): Promise<void> {
       return;
     case "serve": {
       const { options, command, args } = invocation;
-      const serving = [command, ...args].join(" ");
+      const serving = commandPhrase([command, ...args]);
       return serve({ options, command, args, serving, hints: () => "" }).catch(report);
     }
     case "demo-serve":

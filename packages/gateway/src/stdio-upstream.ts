@@ -98,7 +98,7 @@ class StdioUpstream implements Upstream {
     this.#events = events;
     this.#settings = settings;
     this.#onGone = onGone;
-    settings.logger.debug({ pid: child.pid }, "the upstream has started");
+    settings.logger.debug({ childPid: child.pid }, "the upstream has started");
     void logStderr(child.stderr, settings.logger);
     void this.#watch();
   }

@@ -93,10 +93,10 @@ test(`${verifies("c032")}a response may take longer than any limit on a request`
 
 test("nothing is written into a response that has begun", async () => {
   const { origin } = await start((_request, response) => void response.write("begun"));
-  const exchange = await openExchange({ url: origin });
+  // HTTP/1.0: the body is what comes until the end, so that nothing can hide behind its framing.
+  const exchange = await openExchange({ url: origin, head: "GET / HTTP/1.0\r\n\r\n" });
   exchange.send("nonsense\r\n\r\n");
-  const end = await within(exchange.ended, "the end of the connection");
-  expect(end.how).not.toBe("end");
+  await within(exchange.ended, "the end of the connection");
   expect(Buffer.concat(exchange.chunks).toString()).toBe("begun");
 });
 

@@ -162,7 +162,7 @@ test(`${verifies("c051")}a child that dies in mid-call: outcome unknown, and the
   const gateway = await startGateway(["demo", "serve", "--log-level", "debug"], directory);
   const session = await openSession(gateway.url);
   const call = await session.call("charge", { amount: 1, seconds: 60 }, { progressToken: "p" });
-  const [, pid] = await gateway.line(/"pid":(\d+),"msg":"the upstream has started"/);
+  const [, pid] = await gateway.line(/"childPid":(\d+),"msg":"the upstream has started"/);
   await gateway.line(/charge #1: 1/);
   process.kill(Number(pid), "SIGKILL");
   expect((await call.response()).error).toMatchObject({

@@ -24,9 +24,11 @@ import {
 } from "./statements.ts";
 import { effectiveRuns, type Meta } from "./takeover.ts";
 
-/** Bounds of what is kept; streams that are followed do not count. */
-const sessionsMax = 10_000;
-const streamsMax = 10_000;
+/** How many are kept; those that are followed stay beyond that. */
+export interface CacheBounds {
+  readonly sessions: number;
+  readonly streams: number;
+}
 
 export interface StreamEntry {
   /** Of the row in `streams`. */
@@ -89,6 +91,7 @@ export function createBook(
   meta: Meta,
   followers: Followers,
   dropRecent: (stream: StreamEntry) => void,
+  bounds: CacheBounds,
 ): Book {
   // Least recently used first.
   const sessions = new Map<SessionId, SessionEntry>();
@@ -140,16 +143,16 @@ export function createBook(
       for (const id of [...sessions.keys()]) drop(id);
     },
     trim: () => {
-      if (streamCount <= streamsMax && sessions.size <= sessionsMax) return;
+      if (streamCount <= bounds.streams && sessions.size <= bounds.sessions) return;
       for (const [id, entry] of sessions) {
-        const isOver = streamCount > streamsMax * 0.9;
-        if (!isOver && sessions.size <= sessionsMax) return;
+        const isOver = streamCount > bounds.streams * 0.9;
+        if (!isOver && sessions.size <= bounds.sessions) return;
         if (isOver) {
           for (const stream of [...entry.streams.values()]) {
             if (!followers.isFollowed(id, stream.state.stream)) forgetStream(entry, stream);
           }
         }
-        if (sessions.size > sessionsMax && !followers.isSessionFollowed(id)) drop(id);
+        if (sessions.size > bounds.sessions && !followers.isSessionFollowed(id)) drop(id);
       }
     },
   };

@@ -3,7 +3,7 @@
  *
  * Never a silent new file: only a file that does not exist, or has nothing in it, becomes a log.
  */
-import { existsSync, mkdirSync, realpathSync } from "node:fs";
+import { existsSync, mkdirSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { LogError } from "@holdfast/contract";
@@ -12,6 +12,8 @@ import { type Lock, takeLock } from "./lock.ts";
 import { applicationId, migrate, schemaVersion } from "./schema.ts";
 import { prepareStatements, type Statements } from "./statements.ts";
 import { type Meta, type Opening, type SqliteDurability, takeOver } from "./takeover.ts";
+
+const pageBytesMin = 512;
 
 export interface LogFile {
   readonly path: string;
@@ -31,6 +33,7 @@ export function openFile(path: string, opening: Opening, nowMs: number): LogFile
   const { file, lock } = lockFile(path, nowMs);
   let db: DatabaseSync | undefined;
   try {
+    requireWhole(file);
     db = new DatabaseSync(file, { timeout: 0 });
     const version = requireOurs(db, file);
     setUp(db, version, file);
@@ -79,6 +82,16 @@ function lockFile(path: string, nowMs: number): { file: string; lock: Lock } {
       cause: error,
     });
   }
+}
+
+/** SQLite takes a file that is shorter than its smallest page for a new one. */
+function requireWhole(file: string): void {
+  const bytes = existsSync(file) ? statSync(file).size : 0;
+  if (bytes === 0 || bytes >= pageBytesMin) return;
+  throw new LogError("ERR_LOG_CORRUPT", `The event log ${file} is damaged: it is cut off.`, {
+    seen: bytes,
+    needed: pageBytesMin,
+  });
 }
 
 /** @returns the version of the schema; 0 for a new file */

@@ -1,1 +1,2 @@
+export type { CacheBounds } from "./book.ts";
 export { type SqliteLogOptions, sqliteLog } from "./sqlite-log.ts";

@@ -32,7 +32,7 @@ import {
   startLogTime,
 } from "@holdfast/log";
 import { type Answer, type Desk, type Request, runBatch } from "./batch.ts";
-import { createBook, type StreamEntry } from "./book.ts";
+import { type CacheBounds, createBook, type StreamEntry } from "./book.ts";
 import { workingFault } from "./faults.ts";
 import { closeFile, type LogFile, openFile } from "./file.ts";
 import { createRecent } from "./recent.ts";
@@ -46,6 +46,8 @@ export interface SqliteLogOptions {
   readonly durability?: SqliteDurability;
   /** Names this start of the machine; the empty text when that is not known [C R-08]. */
   readonly bootId?: () => string;
+  /** How many sessions and streams are kept in memory; 10,000 of each by default. */
+  readonly cache?: CacheBounds;
 }
 
 /** Commits that one transaction carries; the rest waits for the next turn. */
@@ -83,17 +85,19 @@ class SqliteLog implements EventLog {
   readonly location: string;
   readonly #path: string;
   readonly #bootId: () => string;
+  readonly #cache: CacheBounds;
   readonly #followers: Followers = createFollowers();
   readonly #attempts: Attempts = createAttempts();
   #waiting: Waiting[] = [];
   /** Set while the log is open. */
   #opened: Opened | undefined;
 
-  constructor(path: string, { durability = "process", bootId = readBootId }: SqliteLogOptions) {
-    this.durability = durability;
+  constructor(path: string, options: SqliteLogOptions) {
+    this.durability = options.durability ?? "process";
     this.location = `sqlite:${path}`;
     this.#path = isAbsolute(path) ? path : resolve(path);
-    this.#bootId = bootId;
+    this.#bootId = options.bootId ?? readBootId;
+    this.#cache = options.cache ?? { sessions: 10_000, streams: 10_000 };
   }
 
   async open(settings: LogSettings): Promise<void> {
@@ -102,7 +106,7 @@ class SqliteLog implements EventLog {
     const opening = { bootId: this.#bootId(), durability: this.durability, incarnation };
     const file = openFile(this.#path, opening, settings.clock.wallMs());
     const recent = createRecent();
-    const book = createBook(file.run, file.meta, this.#followers, recent.drop);
+    const book = createBook(file.run, file.meta, this.#followers, recent.drop, this.#cache);
     const { baseMs } = file.meta;
     const opened: Opened = {
       file,

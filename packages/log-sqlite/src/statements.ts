@@ -62,7 +62,7 @@ export interface DeletedRow {
   readonly bytes: number;
 }
 
-const sql = {
+export const statementTexts = {
   begin: "begin immediate",
   commit: "commit",
   rollback: "rollback",
@@ -125,10 +125,12 @@ const sql = {
     where purge = 2 and ended_at_ms <= ? order by ended_at_ms limit ?) returning name`,
 } as const;
 
-export type Statements = Readonly<Record<keyof typeof sql, StatementSync>>;
+export type Statements = Readonly<Record<keyof typeof statementTexts, StatementSync>>;
 
 export function prepareStatements(db: DatabaseSync): Statements {
-  const prepared = Object.entries(sql).map(([name, text]) => [name, db.prepare(text)] as const);
+  const prepared = Object.entries(statementTexts).map(
+    ([name, text]) => [name, db.prepare(text)] as const,
+  );
   return Object.fromEntries(prepared) as Statements;
 }
 

@@ -1,5 +1,8 @@
-/** The process that the crash chapter kills: `node crash-writer.ts FILE`. */
+/** The process that is killed: `node crash-writer.ts FILE DURABILITY`. */
 import { writeUntilKilled } from "@holdfast/log/acceptance/crash-writer";
 import { sqliteLog } from "@holdfast/log-sqlite";
 
-await writeUntilKilled(sqliteLog(process.argv[2] ?? ""));
+const [file = "", durability] = process.argv.slice(2);
+await writeUntilKilled(
+  sqliteLog(file, { durability: durability === "power" ? "power" : "process" }),
+);

@@ -35,8 +35,10 @@ export function sqliteHarness(options: SqliteLogOptions = {}): LogHarness<FilePl
     place: () => filePlace(options),
     copy: copyFile,
     spawnWriter: ({ file }) =>
-      spawnProcess("node", [join(import.meta.dirname, "crash-writer.ts"), file], {
-        readyPattern: /^ready$/m,
-      }),
+      spawnProcess(
+        "node",
+        [join(import.meta.dirname, "crash-writer.ts"), file, options.durability ?? "process"],
+        { readyPattern: /^ready$/m },
+      ),
   };
 }

@@ -51,6 +51,8 @@ function requestOf(req: IncomingMessage, signal: AbortSignal): Request {
   for (let i = 0; i + 1 < req.rawHeaders.length; i += 2) {
     headers.append(req.rawHeaders[i] ?? "", req.rawHeaders[i + 1] ?? "");
   }
+  // Left out, it would be taken from the URL, which this server makes up.
+  if (!headers.has("host")) headers.set("host", "");
   const hasBody = req.method !== "GET" && req.method !== "HEAD";
   return new Request(new URL(req.url ?? "/", "http://127.0.0.1"), {
     method: req.method ?? "GET",

@@ -100,6 +100,8 @@ function streamingBody(signal: AbortSignal): { sink: Sink; body: ReadableStream<
 }
 
 async function readBody(request: Request, bytesMax: number): Promise<BodyOutcome> {
+  // [C D-03] refused before it is read: a client may wait for the answer with most of its body.
+  if (Number(request.headers.get("content-length") ?? 0) > bytesMax) return { kind: "too-large" };
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   try {

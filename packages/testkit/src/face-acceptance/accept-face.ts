@@ -7,25 +7,41 @@
  */
 import { afterEach, describe } from "vitest";
 import { disposeAll } from "../disposal.ts";
+import { accessChapter } from "./access.ts";
+import { arraysChapter } from "./arrays.ts";
 import { benches, type OpenBench } from "./bench.ts";
+import { bodyLimitsChapter } from "./body-limits.ts";
+import { bytesChapter } from "./bytes.ts";
 import { cancellationChapter } from "./cancellation.ts";
+import { cutsChapter } from "./cuts.ts";
 import { endingsChapter } from "./endings.ts";
 import type { Face, LogKind } from "./face.ts";
 import { questionsChapter } from "./questions.ts";
+import { refusalOrderChapter } from "./refusal-order.ts";
+import { refusalsChapter } from "./refusals.ts";
 import { requestIdsChapter } from "./request-ids.ts";
 import { routingChapter } from "./routing.ts";
 import { sessionsChapter } from "./sessions.ts";
 import { streamChapters } from "./stream-chapters.ts";
+import { upstreamLossChapter } from "./upstream-loss.ts";
 import { versionsChapter } from "./versions.ts";
 
 const chapters = {
   sessions: sessionsChapter,
+  cuts: cutsChapter,
   endings: endingsChapter,
   versions: versionsChapter,
   routing: routingChapter,
   cancellation: cancellationChapter,
   requestIds: requestIdsChapter,
   questions: questionsChapter,
+  bytes: bytesChapter,
+  arrays: arraysChapter,
+  upstreamLoss: upstreamLossChapter,
+  refusals: refusalsChapter,
+  refusalOrder: refusalOrderChapter,
+  access: accessChapter,
+  bodyLimits: bodyLimitsChapter,
   ...streamChapters,
 } satisfies Record<string, (open: OpenBench) => void>;
 

@@ -1,0 +1,36 @@
+import { expect, test } from "vitest";
+import { banner, commandPhrase } from "./banner.ts";
+import { parseServeOptions } from "./command-line.ts";
+
+function bannerOf(...argv: string[]): string {
+  const outcome = parseServeOptions(argv, {});
+  if (outcome.kind === "wrong") throw new Error(outcome.problem);
+  const url = "http://127.0.0.1:8848/mcp";
+  return banner({ version: "1.2.3", url, options: outcome.options, serving: "node server.js" });
+}
+
+test("it names version, URL, log, command, the window rule and the way to stop", () => {
+  expect(bannerOf()).toBe(`Holdfast 1.2.3 listens on http://127.0.0.1:8848/mcp
+  log      sqlite:./holdfast.db (survives the death of this process)
+  serving  node server.js (one process for each session)
+  window   clients may be away for up to 30 min; a session keeps at most 10000 events, 64 MB
+  stop     Ctrl-C; sessions go on at the next start on the same log
+`);
+});
+
+test("it promises no more than the log holds", () => {
+  expect(bannerOf("--durability", "power")).toContain("(survives power loss)");
+  const memory = bannerOf("--log", "memory:");
+  expect(memory).toContain("gone when this process ends");
+  expect(memory).not.toContain("next start");
+});
+
+test("on all addresses it says whose requests are answered, unless that was thought of", () => {
+  expect(bannerOf("--host", "0.0.0.0")).toContain("--allowed-host");
+  expect(bannerOf("--host", "::", "--allowed-host", "mcp.example")).not.toContain("--allowed-host");
+});
+
+test("a command reads as a shell would take it", () => {
+  expect(commandPhrase(["npx", "-y", "@scope/x@1.0"])).toBe("npx -y @scope/x@1.0");
+  expect(commandPhrase(["sh", "-c", "it's $HOME", ""])).toBe(`sh -c 'it'\\''s $HOME' ''`);
+});

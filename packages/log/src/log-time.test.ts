@@ -1,0 +1,31 @@
+import { fakeClock, verifies } from "@holdfast/testkit";
+import { expect, test } from "vitest";
+import type { StreamState } from "./event-log.ts";
+import { startLogTime, windowEndMs } from "./log-time.ts";
+
+test(`${verifies("S-02", "W-01")}log time is what has passed since, on the base, never short of a window`, () => {
+  const clock = fakeClock();
+  const time = startLogTime(clock, 500);
+  expect([time.stampMs(), time.nowMs()]).toEqual([500, 500]);
+  clock.advance(0.4);
+  clock.stepWall(-1_000_000);
+  expect([time.stampMs(), time.nowMs()]).toEqual([501, 500]);
+  clock.advance(99.6);
+  expect([time.stampMs(), time.nowMs()]).toEqual([600, 600]);
+});
+
+test(`${verifies("W-01")}a window ends with each event of the standalone stream, and once for a call`, () => {
+  const standalone: StreamState = {
+    stream: 0,
+    calls: [],
+    runs: [{ from: 0, incarnation: "aaaaaaaa" }],
+    head: 1,
+    evictedThrough: 0,
+    writtenThrough: 0,
+    isFinished: false,
+  };
+  const call = { id: "1", method: "tools/call", startedAtMs: 0, state: "running" } as const;
+  expect(windowEndMs(standalone, 40, undefined, 100)).toBe(140);
+  expect(windowEndMs({ ...standalone, calls: [call] }, 40, undefined, 100)).toBe(Infinity);
+  expect(windowEndMs({ ...standalone, calls: [call] }, 40, 70, 100)).toBe(170);
+});
