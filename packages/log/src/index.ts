@@ -1,4 +1,5 @@
 export { type Attempts, attemptsMax, createAttempts } from "./attempts.ts";
+export { type Census, createCensus } from "./census.ts";
 export type {
   Call,
   CallState,
@@ -36,6 +37,22 @@ export {
   recordRun,
 } from "./incarnations.ts";
 export { type Judgement, judge } from "./judge.ts";
-export { type LogTime, purgeAfterMs, startLogTime, tombstoneMs, windowEndMs } from "./log-time.ts";
+export type { LedgerEntry } from "./ledger-draft.ts";
+export {
+  type LogTime,
+  purgeAfterMs,
+  type Rest,
+  restEndMs,
+  startLogTime,
+  tombstoneMs,
+  windowEndMs,
+} from "./log-time.ts";
 export { memoryLog } from "./memory-log.ts";
-export { type Before, type Plan, type PlannedEvent, planCommit } from "./plan.ts";
+export {
+  type Before,
+  type Plan,
+  type PlannedEvent,
+  planCommit,
+  type Refused,
+  type Touch,
+} from "./plan.ts";

@@ -4,7 +4,7 @@
  * [C S-02] "Steps of the wall clock neither expire nor extend it, nor W-01; time in which no
  * process ran does not count."
  */
-import type { Clock, StreamState } from "./event-log.ts";
+import type { Clock, RestLimits, StreamState } from "./event-log.ts";
 
 /** A session that is over stays readable this long, for the viewports that show its end. */
 export const purgeAfterMs = 60_000;
@@ -45,4 +45,30 @@ export function windowEndMs(
 ): number {
   if (stream.calls.length === 0) return atMs + windowMs;
   return finishedAtMs === undefined ? Number.POSITIVE_INFINITY : finishedAtMs + windowMs;
+}
+
+/** When a session was last in use, in log time, and whether its client ever came back to it. */
+export interface Rest {
+  readonly touchedAtMs: number;
+  readonly isUsed: boolean;
+}
+
+/**
+ * When a session has rested long enough to expire. [C S-02] "A session never expires before the
+ * window of its newest event has passed"; one that was never used has nothing to wait for [C S-03].
+ *
+ * @param newestAtMs - when the newest retained event was appended, asked only where it counts;
+ * `undefined` if there is none
+ * @returns log time
+ */
+export function restEndMs(
+  { touchedAtMs, isUsed }: Rest,
+  newestAtMs: () => number | undefined,
+  { idleTtlMs, unusedTtlMs, touchLagMs }: RestLimits,
+  windowMs: number,
+): number {
+  if (!isUsed) return touchedAtMs + unusedTtlMs + touchLagMs;
+  const newest = newestAtMs();
+  const windowOverMs = newest === undefined ? 0 : newest + windowMs;
+  return Math.max(touchedAtMs + idleTtlMs + touchLagMs, windowOverMs);
 }

@@ -8,15 +8,17 @@
 import assert from "node:assert/strict";
 import { type EventPlace, LogError } from "@holdfast/contract";
 import { createAttempts } from "./attempts.ts";
+import { createCensus } from "./census.ts";
 import type {
+  Claim,
   Commit,
   CommitOutcome,
   EventLog,
   Eviction,
-  LoggedEvent,
   LogSettings,
   ReadLimit,
   ReadOutcome,
+  RestLimits,
   SessionId,
   SessionState,
   StreamState,
@@ -24,23 +26,26 @@ import type {
 } from "./event-log.ts";
 import { createEvictionTally } from "./eviction-tally.ts";
 import { createFollowers } from "./followers.ts";
-import { placeAt, randomIncarnation } from "./incarnations.ts";
+import { randomIncarnation } from "./incarnations.ts";
 import { judge } from "./judge.ts";
-import { type LogTime, purgeAfterMs, startLogTime, tombstoneMs } from "./log-time.ts";
+import { type LogTime, purgeAfterMs, restEndMs, startLogTime, tombstoneMs } from "./log-time.ts";
+import { createMemoryLedger } from "./memory-ledger.ts";
 import {
   carryOut,
   emptySession,
   enforceCaps,
+  eventsAfter,
   expire,
   type MemorySession,
-  type MemoryStream,
+  newestAtMs,
   purge,
 } from "./memory-session.ts";
 import { planCommit } from "./plan.ts";
 
-/** One step of a sweep looks at no more sessions, and takes no more events, than these. */
+/** One step of a sweep looks at no more sessions, and takes no more events or keys, than these. */
 const sweepSessionsMax = 1_000;
 const sweepEventsMax = 500;
+const sweepKeysMax = 500;
 
 interface Opened {
   readonly settings: LogSettings;
@@ -57,6 +62,8 @@ class MemoryLog implements EventLog {
   readonly durability = "memory";
   readonly location = "memory:";
   readonly #sessions = new Map<SessionId, MemorySession>();
+  readonly #ledger = createMemoryLedger();
+  readonly #census = createCensus();
   readonly #attempts = createAttempts();
   readonly #followers = createFollowers();
   /** Set while the log is open. */
@@ -82,6 +89,8 @@ class MemoryLog implements EventLog {
         id,
         session: known?.state,
         stream: (stream) => known?.streams.get(stream)?.state,
+        running: () => runningOf(known),
+        claim: (scope, key) => this.#claim(scope, key),
         responseBytes: () => known?.responseBytes ?? 0,
         incarnation,
         wallMs: settings.clock.wallMs(),
@@ -97,7 +106,11 @@ class MemoryLog implements EventLog {
     const session = known ?? emptySession(plan.session);
     this.#sessions.set(id, session);
     const tally = createEvictionTally();
-    carryOut(session, plan, time.stampMs());
+    const atMs = time.stampMs();
+    carryOut(session, plan, atMs);
+    for (const entry of plan.claims) this.#ledger.put(entry, atMs);
+    const isOver = plan.session.ended !== undefined;
+    this.#census.add(plan.session.principal, Number(known === undefined) - Number(isOver));
     if (plan.events.length > 0) enforceCaps(session, settings.retention, time.nowMs(), tally);
     const { appended, begun } = plan;
     const outcome: CommitOutcome = { kind: "committed", appended, begun };
@@ -106,8 +119,8 @@ class MemoryLog implements EventLog {
     const changed = new Set([...plan.news, ...evictions.map((one) => one.stream)]);
     queueMicrotask(() => {
       this.#tell(evictions);
-      if (plan.session.ended === undefined) this.#followers.wake(id, changed);
-      else this.#followers.wakeAll(id);
+      if (isOver) this.#followers.wakeAll(id);
+      else this.#followers.wake(id, changed);
     });
     return outcome;
   }
@@ -134,6 +147,34 @@ class MemoryLog implements EventLog {
     return this.#sessions.get(id)?.streams.get(stream)?.state;
   }
 
+  async running(id: SessionId): Promise<readonly StreamState[]> {
+    this.#open();
+    return runningOf(this.#sessions.get(id));
+  }
+
+  async claim(scope: string, key: string): Promise<Claim | undefined> {
+    return this.#claim(scope, key);
+  }
+
+  async rested(limits: RestLimits): Promise<readonly SessionId[]> {
+    const { settings, time } = this.#open();
+    const nowMs = time.nowMs();
+    const due: { readonly id: SessionId; readonly endMs: number }[] = [];
+    for (const [id, session] of this.#sessions) {
+      if (session.endedAtMs !== undefined) continue;
+      const newest = () => newestAtMs(session);
+      const endMs = restEndMs(session, newest, limits, settings.retention.windowMs);
+      if (endMs <= nowMs) due.push({ id, endMs });
+    }
+    due.sort((a, b) => a.endMs - b.endMs);
+    return due.slice(0, limits.sessions).map(({ id }) => id);
+  }
+
+  async liveSessions(principal?: string): Promise<number> {
+    this.#open();
+    return this.#census.count(principal);
+  }
+
   follow(id: SessionId, stream: number, wake: () => void): () => void {
     return this.#followers.follow(id, stream, wake);
   }
@@ -158,7 +199,8 @@ class MemoryLog implements EventLog {
       round.held = undefined;
     }
     this.#tell(tally.list());
-    return { isBehind: this.#round !== undefined };
+    const keys = this.#ledger.expire(nowMs, settings.idempotencyTtlMs, sweepKeysMax);
+    return { isBehind: this.#round !== undefined || keys === sweepKeysMax };
   }
 
   async close(): Promise<void> {
@@ -167,6 +209,11 @@ class MemoryLog implements EventLog {
     this.#attempts.clear();
     this.#round = undefined;
     this.#opened = undefined;
+  }
+
+  #claim(scope: string, key: string): Claim | undefined {
+    const { settings, time } = this.#open();
+    return this.#ledger.claim(scope, key, time.nowMs(), settings.idempotencyTtlMs);
   }
 
   /** [C S-04] what is left of a session that is over, and for how long. */
@@ -191,21 +238,11 @@ class MemoryLog implements EventLog {
   }
 }
 
-function eventsAfter(
-  { state, events }: MemoryStream,
-  tag: string,
-  position: number,
-  limit: ReadLimit,
-): readonly LoggedEvent[] {
-  const shown: LoggedEvent[] = [];
-  let bytes = 0;
-  for (let i = position - state.evictedThrough; i < events.length; i += 1) {
-    const event = events[i];
-    if (event === undefined || shown.length >= limit.events) break;
-    bytes += event.bytes;
-    if (shown.length > 0 && bytes > limit.bytes) break;
-    const { kind, text } = event;
-    shown.push({ place: placeAt(tag, state, event.position), kind, text });
+function runningOf(session: MemorySession | undefined): readonly StreamState[] {
+  const states: StreamState[] = [];
+  for (const number of session?.running ?? []) {
+    const stream = session?.streams.get(number);
+    if (stream !== undefined) states.push(stream.state);
   }
-  return shown;
+  return states;
 }

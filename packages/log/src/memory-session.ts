@@ -4,9 +4,16 @@
  * Mutable, and changed by three things alone: a plan, the caps, the window.
  */
 import { type Retention, standaloneStream } from "@holdfast/contract";
-import type { EventKind, Eviction, SessionState, StreamState } from "./event-log.ts";
+import type {
+  EventKind,
+  Eviction,
+  LoggedEvent,
+  ReadLimit,
+  SessionState,
+  StreamState,
+} from "./event-log.ts";
 import type { EvictionTally } from "./eviction-tally.ts";
-import { pruneRuns } from "./incarnations.ts";
+import { placeAt, pruneRuns } from "./incarnations.ts";
 import { windowEndMs } from "./log-time.ts";
 import type { Plan } from "./plan.ts";
 
@@ -33,6 +40,10 @@ export interface MemorySession {
   readonly evictable: Set<MemoryEvent>;
   /** Finished streams whose window has not passed, in the order in which they finished. */
   readonly finished: MemoryStream[];
+  /** Streams with a running call, rising. */
+  readonly running: Set<number>;
+  touchedAtMs: number;
+  isUsed: boolean;
   bytes: number;
   responseBytes: number;
   endedAtMs: number | undefined;
@@ -46,6 +57,9 @@ export function emptySession(state: SessionState): MemorySession {
     streams: new Map(),
     evictable: new Set(),
     finished: [],
+    running: new Set(),
+    touchedAtMs: 0,
+    isUsed: false,
     bytes: 0,
     responseBytes: 0,
     endedAtMs: undefined,
@@ -56,10 +70,16 @@ export function emptySession(state: SessionState): MemorySession {
 export function carryOut(session: MemorySession, plan: Plan, atMs: number): void {
   session.state = plan.session;
   if (plan.session.ended !== undefined) session.endedAtMs = atMs;
+  if (plan.touch !== undefined) {
+    session.touchedAtMs = atMs;
+    // [C S-03] used once is used for good.
+    session.isUsed ||= plan.touch.isUsed;
+  }
   for (const state of plan.streams.values()) {
     const stream = session.streams.get(state.stream);
     if (stream === undefined) {
       session.streams.set(state.stream, { state, events: [], finishedAtMs: undefined });
+      if (state.calls.length > 0) session.running.add(state.stream);
     } else {
       stream.state = state;
     }
@@ -78,6 +98,7 @@ export function carryOut(session: MemorySession, plan: Plan, atMs: number): void
     const stream = session.streams.get(number);
     if (stream?.state.isFinished && stream.finishedAtMs === undefined) {
       stream.finishedAtMs = atMs;
+      session.running.delete(number);
       session.finished.push(stream);
     }
   }
@@ -159,11 +180,42 @@ function evictFirst(
   tally.add({ session: id, stream: stream.state.stream, position, bytes, cause, isBreach });
 }
 
+/** When the newest retained event was appended, log time; `undefined` if there is none. */
+export function newestAtMs(session: MemorySession): number | undefined {
+  let newest: number | undefined;
+  for (const { events } of session.streams.values()) {
+    const atMs = events.at(-1)?.atMs;
+    if (atMs !== undefined && atMs >= (newest ?? atMs)) newest = atMs;
+  }
+  return newest;
+}
+
+/** The events of a stream after a position, within the limit. */
+export function eventsAfter(
+  { state, events }: MemoryStream,
+  tag: string,
+  position: number,
+  limit: ReadLimit,
+): readonly LoggedEvent[] {
+  const shown: LoggedEvent[] = [];
+  let bytes = 0;
+  for (let i = position - state.evictedThrough; i < events.length; i += 1) {
+    const event = events[i];
+    if (event === undefined || shown.length >= limit.events) break;
+    bytes += event.bytes;
+    if (shown.length > 0 && bytes > limit.bytes) break;
+    const { kind, text } = event;
+    shown.push({ place: placeAt(tag, state, event.position), kind, text });
+  }
+  return shown;
+}
+
 /** Leave only the tombstone. */
 export function purge(session: MemorySession): void {
   session.streams.clear();
   session.evictable.clear();
   session.finished.length = 0;
+  session.running.clear();
   session.bytes = 0;
   session.responseBytes = 0;
   session.isPurged = true;

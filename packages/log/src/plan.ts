@@ -8,6 +8,7 @@ import assert from "node:assert/strict";
 import { type EventPlace, standaloneStream } from "@holdfast/contract";
 import type {
   CallState,
+  Claim,
   EventKind,
   Op,
   SessionId,
@@ -15,12 +16,17 @@ import type {
   StreamState,
 } from "./event-log.ts";
 import { placeAt, recordRun } from "./incarnations.ts";
+import { claimKey, type KeyHolder, type LedgerEntry, settleKey } from "./ledger-draft.ts";
 
 /** What a plan must know of the log; looked up only as far as the operations need it. */
 export interface Before {
   readonly id: SessionId;
   readonly session: SessionState | undefined;
   readonly stream: (stream: number) => StreamState | undefined;
+  /** Streams of the session with a running call. */
+  readonly running: () => readonly StreamState[];
+  /** What the ledger holds of a key, if its time has not passed. */
+  readonly claim: (scope: string, key: string) => Claim | undefined;
   /** Bytes of the responses that the session retains. */
   readonly responseBytes: () => number;
   readonly incarnation: string;
@@ -38,9 +44,17 @@ export interface PlannedEvent {
   readonly isLast: boolean;
 }
 
+export interface Touch {
+  readonly isUsed: boolean;
+}
+
 export interface Plan {
   readonly kind: "planned";
   readonly session: SessionState;
+  /** Set: the session was in use, by a client that came back to it or not. */
+  readonly touch: Touch | undefined;
+  /** Every key that is new or changed in the ledger, as it is afterwards. */
+  readonly claims: readonly LedgerEntry[];
   /** Every stream that is new or changed, as it is afterwards. */
   readonly streams: ReadonlyMap<number, StreamState>;
   /** Streams of which there is something new to show; not those that were merely `written`. */
@@ -53,6 +67,8 @@ export interface Plan {
 interface Draft {
   readonly before: Before;
   session: SessionState;
+  touch: Touch | undefined;
+  readonly ledger: Map<string, LedgerEntry>;
   readonly streams: Map<number, StreamState>;
   readonly news: Set<number>;
   readonly events: PlannedEvent[];
@@ -61,11 +77,13 @@ interface Draft {
   responseBytesAdded: number;
 }
 
+/** Outcomes of a commit that changes nothing. */
+export type Refused =
+  | { readonly kind: "absent" | "full" }
+  | { readonly kind: "claimed"; readonly claim: Claim };
+
 /** @throws AssertionError when an operation makes no sense in the state that it meets */
-export function planCommit(
-  before: Before,
-  ops: readonly Op[],
-): Plan | { readonly kind: "absent" | "full" } {
+export function planCommit(before: Before, ops: readonly Op[]): Plan | Refused {
   const [first, ...rest] = ops;
   const isCreated = first?.op === "create";
   assert(!isCreated || before.session === undefined, "create: the session was there before");
@@ -74,6 +92,8 @@ export function planCommit(
   const draft: Draft = {
     before,
     session,
+    touch: isCreated ? { isUsed: false } : undefined,
+    ledger: new Map(),
     streams: new Map(),
     news: new Set(),
     events: [],
@@ -86,9 +106,13 @@ export function planCommit(
     assert(draft.session.ended === undefined, `${op.op}: the session was ended in this commit`);
     if (op.op === "open" && isFull(draft)) return { kind: "full" };
     apply(draft, op);
+    const holder = op.op === "open" ? claimKeys(draft, op) : undefined;
+    if (holder !== undefined) return { kind: "claimed", claim: holder };
   }
-  const { streams, news, events, appended, begun } = draft;
-  return { kind: "planned", session: draft.session, streams, news, events, appended, begun };
+  const { touch, ledger, streams, news, events, appended, begun } = draft;
+  const claims = [...ledger.values()];
+  const { session: after } = draft;
+  return { kind: "planned", session: after, touch, claims, streams, news, events, appended, begun };
 }
 
 function created(before: Before, op: Extract<Op, { op: "create" }>): SessionState {
@@ -125,6 +149,7 @@ function apply(draft: Draft, op: Op): void {
     case "cancel": {
       const stream = streamOf(draft, op.stream);
       settle(draft, stream, op.call, { state: "cancelled" });
+      settleClaim(draft, stream, op.call, { kind: "unknown", reason: "window-expired" });
       draft.news.add(op.stream);
       break;
     }
@@ -135,8 +160,12 @@ function apply(draft: Draft, op: Op): void {
       if (writtenThrough !== stream.writtenThrough) put(draft, { ...stream, writtenThrough });
       break;
     }
+    case "touch":
+      draft.touch = { isUsed: op.isUsed || draft.touch?.isUsed === true };
+      break;
     case "end":
       draft.session = { ...draft.session, ended: op.reason };
+      abandonClaims(draft);
       break;
   }
 }
@@ -168,7 +197,17 @@ function append(draft: Draft, op: Extract<Op, { op: "append" }>): void {
       ? settle(draft, grown, op.call, { state: "answered", position })
       : put(draft, grown);
   const bytes = Buffer.byteLength(op.text);
-  if (op.kind === "response") draft.responseBytesAdded += bytes;
+  if (op.kind === "response") {
+    draft.responseBytesAdded += bytes;
+    settleClaim(
+      draft,
+      before,
+      op.call,
+      op.unknown === undefined
+        ? { kind: "answered", text: op.text }
+        : { kind: "unknown", reason: op.unknown },
+    );
+  }
   const { stream, kind, text } = op;
   draft.news.add(stream);
   draft.events.push({ stream, position, kind, text, bytes, isLast: after.isFinished });
@@ -190,6 +229,44 @@ function settle(draft: Draft, stream: StreamState, index: number, settled: Settl
   const calls = stream.calls.with(index, { ...call, ...settled });
   const isFinished = calls.every((one) => one.state !== "running");
   return put(draft, { ...stream, calls, isFinished });
+}
+
+/** @returns the claim of another call that holds one of the keys */
+function claimKeys(draft: Draft, op: Extract<Op, { op: "open" }>): Claim | undefined {
+  for (const [call, { claim, ...request }] of op.calls.entries()) {
+    if (claim === undefined) continue;
+    const by = holderOf(draft, op.stream, call);
+    const holder = claimKey(draft.ledger, draft.before.claim, claim, by, request);
+    if (holder !== undefined) return holder;
+  }
+  return undefined;
+}
+
+function settleClaim(
+  draft: Draft,
+  { stream, calls }: StreamState,
+  call: number,
+  outcome: Claim["outcome"],
+): void {
+  const claim = calls[call]?.claim;
+  if (claim === undefined) return;
+  settleKey(draft.ledger, draft.before.claim, claim, holderOf(draft, stream, call), outcome);
+}
+
+/** Nothing can answer the calls of a session that is over: nobody may wait for them [C X-05]. */
+function abandonClaims(draft: Draft): void {
+  const running = new Map(draft.before.running().map((state) => [state.stream, state]));
+  for (const [number, state] of draft.streams) running.set(number, state);
+  for (const state of running.values()) {
+    for (const [call, { state: callState }] of state.calls.entries()) {
+      if (callState !== "running") continue;
+      settleClaim(draft, state, call, { kind: "unknown", reason: "session-ended" });
+    }
+  }
+}
+
+function holderOf(draft: Draft, stream: number, call: number): KeyHolder {
+  return { session: draft.before.id, stream, call };
 }
 
 function streamOf(draft: Draft, stream: number): StreamState {

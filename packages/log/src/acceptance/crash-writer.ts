@@ -17,7 +17,7 @@ const clock: Clock = { monotonicMs: () => performance.now(), wallMs: () => Date.
 /** Never returns: run it in a process of its own, and kill that. */
 export async function writeUntilKilled(log: EventLog): Promise<never> {
   const retention = { windowMs: 3_600_000, maxEvents: 1_000_000, maxBytes: 1_000_000_000 };
-  await log.open({ retention, clock });
+  await log.open({ retention, clock, idempotencyTtlMs: 3_600_000 });
   const commit = (ops: readonly Op[]) => log.commit(crashSession, { fence: 0, ops });
   if ((await log.session(crashSession)) === undefined) {
     await commit([{ op: "create", tag: crashTag, principal: "", data: "" }, open(1)]);

@@ -27,6 +27,8 @@ import { creation } from "./scene.ts";
 /** So small that every bound is met often. */
 const retention: Retention = { windowMs: 1_000, maxEvents: 7, maxBytes: 400 };
 
+const idempotencyTtlMs = 5_000;
+
 export interface ModelOptions {
   readonly runs: number;
 }
@@ -75,7 +77,10 @@ async function openPair(harness: LogHarness): Promise<Pair> {
     const incarnation = `run${String(opened).padStart(5, "0")}`;
     for (const { log, evictions } of [model, subject]) {
       const onEvicted = (eviction: Eviction) => void evictions.push(eviction);
-      await log.open({ retention, clock, onEvicted, randomIncarnation: () => incarnation });
+      await log.open({
+        ...{ retention, idempotencyTtlMs, clock, onEvicted },
+        randomIncarnation: () => incarnation,
+      });
     }
   };
   await open();

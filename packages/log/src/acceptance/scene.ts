@@ -20,6 +20,9 @@ import type { LogHarness, LogPlace } from "./harness.ts";
 
 export const roomy: Retention = { windowMs: 60_000, maxEvents: 1_000, maxBytes: 1_000_000 };
 
+/** Kept for so long after its call, a key is still there when events and sessions are gone. */
+export const idempotencyTtlMs = 48 * 60 * 60_000;
+
 const unlimited: ReadLimit = { events: 10_000, bytes: 100_000_000 };
 
 export interface Scene {
@@ -59,6 +62,7 @@ export async function openScene(
   const open = () =>
     log.open({
       retention: { ...roomy, ...retention },
+      idempotencyTtlMs,
       clock,
       onEvicted: (eviction) => void evictions.push(eviction),
     });
