@@ -9,6 +9,7 @@ const expected: Record<RefusalType, readonly [status: number, code: number]> = {
   "origin-not-allowed": [403, -32000],
   "method-not-allowed": [405, -32000],
   unauthorized: [401, -32000],
+  "authentication-unavailable": [503, -32000],
   draining: [503, -32000],
   "not-acceptable": [406, -32000],
   "unsupported-media-type": [415, -32000],

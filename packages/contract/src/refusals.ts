@@ -23,6 +23,7 @@ export type RefusalType =
   | "origin-not-allowed"
   | "method-not-allowed"
   | "unauthorized"
+  | "authentication-unavailable"
   | "draining"
   | "not-acceptable"
   | "unsupported-media-type"
@@ -62,6 +63,11 @@ export const refusals: Readonly<Record<RefusalType, Refusal>> = {
   "origin-not-allowed": refusal(403, other, "The Origin of the request is not on the allow-list."),
   "method-not-allowed": refusal(405, other, "The endpoint does not take this HTTP method."),
   unauthorized: refusal(401, other, "The request has no credentials, or none that are valid."),
+  "authentication-unavailable": refusal(
+    503,
+    other,
+    "Whether the credentials are valid cannot be found out now.",
+  ),
   draining: refusal(503, other, "The server is about to stop and takes no new work."),
   "not-acceptable": refusal(406, other, "The Accept header excludes what the endpoint sends."),
   "unsupported-media-type": refusal(415, other, "The body of a POST must be application/json."),

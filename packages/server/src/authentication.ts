@@ -15,12 +15,14 @@ export type Authentication =
    */
   | { readonly kind: "principal"; readonly principal: string }
   /** 401; `challenge` is the value of `WWW-Authenticate`. */
-  | { readonly kind: "refused"; readonly challenge: string; readonly message: string };
+  | { readonly kind: "refused"; readonly challenge: string; readonly message: string }
+  /** 503: who it is cannot be found out now. */
+  | { readonly kind: "unavailable"; readonly message: string };
 
 /**
  * Tells who makes a request; called for each one, resumes included.
  *
- * A rejection is answered with 503: who it is could not be found out.
+ * A rejection is answered like `unavailable`, and logged.
  */
 export type Authenticate = (request: Credentials) => Authentication | Promise<Authentication>;
 

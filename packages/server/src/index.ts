@@ -1,3 +1,4 @@
+export type { Authenticate, Authentication, Credentials } from "./authentication.ts";
 export type { GapSignal, RuntimeOptions } from "./options.ts";
 export { defaultOptions } from "./options.ts";
 export type { RuntimeParts, SessionRuntime } from "./runtime.ts";

@@ -1,7 +1,7 @@
 /**
  * The endpoint: each request goes through the checks in their order [C D-04], then to its method.
  */
-import { type Authenticate, nobody } from "../authentication.ts";
+import { type Authenticate, type Authentication, nobody } from "../authentication.ts";
 import type { Keys } from "../idempotency/keys.ts";
 import type { RuntimeContext } from "../runtime-context.ts";
 import type { Sessions } from "../sessions.ts";
@@ -85,13 +85,28 @@ async function dispatch(
       headers: { allow: allowedMethods },
     });
   }
-  const { authenticate } = endpoint;
-  const who = await authenticate?.(request);
-  if (who?.kind === "refused") {
+  const who = await authenticate(endpoint, request);
+  if (who.kind === "refused") {
     const challenge = { "www-authenticate": who.challenge };
     return reject("unauthorized", who.message, { headers: challenge });
   }
-  return serve({ endpoint, request, reply, headers, principal: who?.principal ?? nobody });
+  if (who.kind === "unavailable") return reject("authentication-unavailable", who.message);
+  return serve({ endpoint, request, reply, headers, principal: who.principal });
+}
+
+/** [C S-06] */
+async function authenticate(
+  { authenticate, context }: Endpoint,
+  request: HttpRequest,
+): Promise<Authentication> {
+  if (authenticate === undefined) return { kind: "principal", principal: nobody };
+  try {
+    return await authenticate(request);
+  } catch (error) {
+    context.logger.error({ error }, "a request could not be authenticated");
+    const message = "Whether the credentials are valid cannot be found out now; try again.";
+    return { kind: "unavailable", message };
+  }
 }
 
 const methods: Readonly<Record<string, ((exchange: Exchange) => Handled) | undefined>> = {
