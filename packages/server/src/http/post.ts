@@ -79,6 +79,7 @@ async function postInitialize(exchange: Exchange, posted: Posted): Handled {
   if (outcome.kind !== "opened") return refuseOpen(outcome.kind, message);
   const withId = { ...headers, "mcp-session-id": session.id };
   show({ ...exchange, headers: withId }, session, outcome);
+  await firstBytesOut();
   session.calls.deliver(outcome);
   return undefined;
 }
@@ -111,6 +112,7 @@ async function postRequests(
   if ("type" in outcome) return outcome;
   if (outcome.kind !== "opened") return refuseOpen(outcome.kind, first);
   show(exchange, session, outcome.opened);
+  await firstBytesOut();
   // In the order in which they were sent: an array may hold notifications too.
   for (const message of messages) tell(session, message);
   if (outcome.isNew) session.calls.deliver(outcome.opened);
@@ -137,7 +139,7 @@ function tell(session: Session, message: Incoming): void {
   else if (message.kind === "response") session.answer(message);
 }
 
-/** [C E-05] The stream begins at once: a first byte leaves before the upstream hears of it. */
+/** [C E-05] The stream begins at once. */
 function show({ endpoint, reply, headers }: Exchange, session: Session, opened: OpenedCalls): void {
   const id = encodeEventId(opened.begin);
   const preface = session.isPrimed
@@ -145,6 +147,14 @@ function show({ endpoint, reply, headers }: Exchange, session: Session, opened: 
     : frameComment("stream open");
   const sink = reply.stream({ ...headers, ...eventStreamHeaders });
   session.viewports.show(sink, { cursor: opened.begin, preface });
+}
+
+/**
+ * [C E-05] "headers and a first body byte are flushed before the handler runs": what was written in
+ * this turn of the loop leaves at its end, and a handler may keep the process for long.
+ */
+function firstBytesOut(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 function refuseStore(
