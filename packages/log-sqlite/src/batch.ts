@@ -1,32 +1,21 @@
 /** Many commits, one transaction: carried out in their order, or none of them. */
 import assert from "node:assert/strict";
 import {
-  type Attempts,
   type Commit,
   type CommitOutcome,
   createEvictionTally,
   type Eviction,
-  type Followers,
-  type LogSettings,
-  type LogTime,
   type Plan,
   planCommit,
+  type Refused,
   type SessionId,
 } from "@holdfast/log";
 import type { SessionEntry } from "./book.ts";
 import { enforceCaps } from "./caps.ts";
-import type { Recent } from "./recent.ts";
-import { type Writer, writePlan } from "./write.ts";
-
-/** What the commits of an open log work with. */
-export interface Desk extends Writer {
-  readonly settings: LogSettings;
-  readonly incarnation: string;
-  readonly time: LogTime;
-  readonly followers: Followers;
-  readonly attempts: Attempts;
-  readonly recent: Recent;
-}
+import { readClaim } from "./claims.ts";
+import type { Desk } from "./desk.ts";
+import { unfinishedStreams } from "./unfinished.ts";
+import { writePlan } from "./write.ts";
 
 export interface Request {
   readonly session: SessionId;
@@ -39,6 +28,8 @@ export interface Done {
   /** Of which streams there is news. */
   readonly news: ReadonlySet<number>;
   readonly isEnd: boolean;
+  /** A live session more of this principal, or one less. */
+  readonly live: { readonly principal: string; readonly by: number } | undefined;
 }
 
 /** A commit that made no sense; it alone is refused. */
@@ -53,7 +44,7 @@ export type Answer = Done | Senseless;
  * @throws what SQLite throws; nothing has changed then, and sessions of `requests` are forgotten
  */
 export function runBatch(desk: Desk, requests: readonly Request[]): readonly Answer[] {
-  const { run, book, attempts } = desk;
+  const { run, book, attempts, census } = desk;
   const answers: Answer[] = [];
   try {
     run.begin.run();
@@ -74,9 +65,9 @@ export function runBatch(desk: Desk, requests: readonly Request[]): readonly Ans
   }
   requests.forEach(({ session, commit }, i) => {
     const answer = answers[i];
-    if (answer !== undefined && isMemorable(answer)) {
-      attempts.remember(session, commit.id, answer.outcome);
-    }
+    if (answer === undefined || !isMemorable(answer)) return;
+    attempts.remember(session, commit.id, answer.outcome);
+    if (answer.live !== undefined) census.add(answer.live.principal, answer.live.by);
   });
   return answers;
 }
@@ -87,32 +78,35 @@ function isMemorable(answer: Answer): answer is Done {
 }
 
 function withoutEffect(outcome: CommitOutcome): Done {
-  return { outcome, evictions: [], news: new Set(), isEnd: false };
+  return { outcome, evictions: [], news: new Set(), isEnd: false, live: undefined };
 }
 
 function answerOne(desk: Desk, request: Request): Answer {
   const known = desk.book.session(request.session);
-  let plan: ReturnType<typeof planCommit>;
+  let plan: Plan | Refused;
   try {
     plan = planOne(desk, request, known);
   } catch (error) {
     if (error instanceof assert.AssertionError) return { error };
     throw error;
   }
-  if (plan.kind !== "planned") return withoutEffect({ kind: plan.kind });
+  if (plan.kind !== "planned") return withoutEffect(plan);
   return carryOut(desk, request.session, known, plan);
 }
 
 function planOne(
-  { book, incarnation, settings }: Desk,
+  { run, book, incarnation, settings, time }: Desk,
   { session: id, commit }: Request,
   known: SessionEntry | undefined,
-): ReturnType<typeof planCommit> {
+): Plan | Refused {
+  const expiredAtMs = time.nowMs() - settings.idempotencyTtlMs;
   return planCommit(
     {
       id,
       session: known?.state,
       stream: (stream) => known && book.stream(known, stream)?.state,
+      running: () => (known ? unfinishedStreams(run, book, known).map(({ state }) => state) : []),
+      claim: (scope, key) => readClaim(run, scope, key, expiredAtMs),
       responseBytes: () => (known === undefined ? 0 : book.totals(known).responseBytes),
       incarnation,
       wallMs: settings.clock.wallMs(),
@@ -135,9 +129,11 @@ function carryOut(desk: Desk, id: SessionId, known: SessionEntry | undefined, pl
   const { appended, begun } = plan;
   const outcome: CommitOutcome = { kind: "committed", appended, begun };
   const isEnd = plan.session.ended !== undefined;
-  if (plan.events.length === 0) return { outcome, evictions: [], news: plan.news, isEnd };
+  const by = Number(known === undefined) - Number(isEnd);
+  const live = by === 0 ? undefined : { principal: plan.session.principal, by };
+  if (plan.events.length === 0) return { outcome, evictions: [], news: plan.news, isEnd, live };
   const tally = createEvictionTally();
   const evicted = enforceCaps(run, book, entry, settings.retention, time.nowMs(), tally);
   const news = evicted.size === 0 ? plan.news : new Set([...plan.news, ...evicted]);
-  return { outcome, evictions: tally.list(), news, isEnd };
+  return { outcome, evictions: tally.list(), news, isEnd, live };
 }

@@ -67,6 +67,9 @@ export interface SessionEntry {
   readonly streams: Map<number, StreamEntry>;
   /** Counted when first needed. */
   totals: Totals | undefined;
+  /** Rising: the unfinished among the streams below `unfinishedBefore`, when that was written. */
+  unfinished: readonly number[];
+  unfinishedBefore: number;
   /** What a cap may evict next, read ahead; unset to begin again at the oldest. */
   evictable: { readonly rows: EvictableRow[]; after: number } | undefined;
 }
@@ -176,6 +179,8 @@ function readSession(run: Statements, id: SessionId): SessionEntry | undefined {
     isPurged,
     streams: new Map(),
     totals: undefined,
+    unfinished: JSON.parse(row.unfinished) as number[],
+    unfinishedBefore: row.unfinished_before,
     evictable: undefined,
   };
 }

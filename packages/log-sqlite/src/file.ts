@@ -15,6 +15,16 @@ import { type Meta, type Opening, type SqliteDurability, takeOver } from "./take
 
 const pageBytesMin = 512;
 
+/** By indexes alone, like everything that is asked at an opening: sessions may be many. */
+const newestText = `select max(seq) as seq, max(
+  coalesce((select at_ms from events order by seq desc limit 1), 0),
+  coalesce((select max(rest_at_ms) from sessions where ended is null and rest = 0), 0),
+  coalesce((select max(rest_at_ms) from sessions where ended is null and rest = 1), 0),
+  coalesce((select max(settled_at_ms) from claims where settled_at_ms is not null), 0)
+) as at_ms from events`;
+const liveText = `select principal, count(*) as sessions from sessions where ended is null
+  group by principal`;
+
 export interface LogFile {
   readonly path: string;
   readonly db: DatabaseSync;
@@ -23,6 +33,8 @@ export interface LogFile {
   readonly run: Statements;
   /** Newest `seq` that the file holds; 0 for none. */
   readonly seq: number;
+  /** How many sessions are live, by principal. */
+  readonly live: ReadonlyMap<string, number>;
 }
 
 /**
@@ -37,7 +49,7 @@ export function openFile(path: string, opening: Opening, nowMs: number): LogFile
     db = new DatabaseSync(file, { timeout: 0 });
     const version = requireOurs(db, file);
     setUp(db, version, file);
-    const newest = db.prepare("select seq, at_ms from events order by seq desc limit 1").get();
+    const newest = db.prepare(newestText).get();
     const meta = takeOver(
       version === 0 ? undefined : readMeta(db, file),
       opening,
@@ -47,7 +59,7 @@ export function openFile(path: string, opening: Opening, nowMs: number): LogFile
     // The opening itself is on disk; only what follows may be lost with the machine.
     if (opening.durability === "process") db.exec("pragma synchronous = normal");
     const run = prepareStatements(db);
-    return { path: file, db, lock, meta, run, seq: number(newest?.seq) };
+    return { path: file, db, lock, meta, run, seq: number(newest?.seq), live: readLive(db) };
   } catch (error) {
     db?.close();
     lock.release();
@@ -146,6 +158,11 @@ function readMeta(db: DatabaseSync, file: string): Meta {
     lossGeneration: number(row.loss_generation),
     lossIncarnation: String(row.loss_incarnation),
   };
+}
+
+function readLive(db: DatabaseSync): ReadonlyMap<string, number> {
+  const rows = db.prepare(liveText).all();
+  return new Map(rows.map(({ principal, sessions }) => [String(principal), number(sessions)]));
 }
 
 function writeMeta(db: DatabaseSync, meta: Meta): void {

@@ -18,8 +18,8 @@ export const responseKind = kindNumber("response");
 /** What of its calls never changes; the empty text for none. */
 export function writeCalls(calls: readonly CallState[]): string {
   if (calls.length === 0) return "";
-  const texts = calls.map(({ id, method, name, startedAtMs }) =>
-    JSON.stringify({ id, method, name, startedAtMs }),
+  const texts = calls.map(({ id, method, name, startedAtMs, claim }) =>
+    JSON.stringify({ id, method, name, startedAtMs, claim }),
   );
   return `[${texts.join(",")}]`;
 }

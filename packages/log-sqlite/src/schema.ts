@@ -33,8 +33,15 @@ create table sessions (
   created_at_ms integer not null,    -- wall clock
   ended text,
   ended_at_ms integer,               -- log time
-  purge integer not null default 0   -- 0 readable, 1 being purged, 2 only a tombstone
+  purge integer not null default 0,  -- 0 readable, 1 being purged, 2 only a tombstone
+  touched_at_ms integer not null,    -- log time
+  rest integer not null,             -- 0 never used, 1 used, 2 used, waits for its events' window
+  rest_at_ms integer not null,       -- log time: of the last touch; for 2, of the newest event
+  unfinished text not null default '[]',        -- JSON: the unfinished streams below the next number
+  unfinished_before integer not null default 0  -- from here on every stream has to be asked
 ) strict;
+create index sessions_live on sessions (principal, ended) where ended is null;
+create index sessions_resting on sessions (rest, rest_at_ms) where ended is null;
 create index sessions_ended on sessions (ended_at_ms) where ended_at_ms is not null and purge < 2;
 create index sessions_over on sessions (ended_at_ms) where purge = 2;
 
@@ -66,6 +73,22 @@ create table events (
 ) strict;
 create unique index events_of on events (session, stream, position);
 create index events_evictable on events (session) where kind < 2;
+
+create table claims (                -- the idempotency ledger
+  id integer primary key,
+  scope text not null,
+  key text not null,
+  digest text not null,
+  session text not null,             -- its name: a claim outlives the row
+  stream integer not null,
+  call integer not null,
+  request text not null,             -- JSON
+  response text,                     -- set: answered
+  unknown text,                      -- set: the reason
+  settled_at_ms integer              -- log time; null while the call runs
+) strict;
+create unique index claims_of on claims (scope, key);
+create index claims_settled on claims (settled_at_ms) where settled_at_ms is not null;
 `;
 
 export const migrations: readonly string[] = [first];

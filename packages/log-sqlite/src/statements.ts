@@ -10,6 +10,8 @@ export interface SessionRow {
   readonly ended: string | null;
   readonly purge: number;
   readonly stream_max: number | null;
+  readonly unfinished: string;
+  readonly unfinished_before: number;
 }
 
 export interface StreamRow {
@@ -70,15 +72,19 @@ export const statementTexts = {
   setClean: "update meta set base_ms = ?, is_clean = 1",
 
   session: `select id, tag, principal, data, created_at_ms, ended, purge,
+    unfinished, unfinished_before,
     (select max(stream) from streams where session = sessions.id) as stream_max
     from sessions where name = ?`,
   sessionName: "select name from sessions where id = ?",
   totals: `select count(*) filter (where kind < 2) as events, coalesce(sum(bytes), 0) as bytes,
     coalesce(sum(bytes) filter (where kind = 2), 0) as response_bytes
     from events where session = ?`,
-  addSession: `insert into sessions (name, tag, principal, data, created_at_ms)
-    values (?, ?, ?, ?, ?)`,
+  addSession: `insert into sessions (name, tag, principal, data, created_at_ms, rest,
+    touched_at_ms, rest_at_ms) values (?, ?, ?, ?, ?, ?, ?, ?)`,
   setData: "update sessions set data = ? where id = ?",
+  touchSession: `update sessions set rest = min(1, max(rest, ?)), touched_at_ms = ?,
+    rest_at_ms = ? where id = ?`,
+  setUnfinished: "update sessions set unfinished = ?, unfinished_before = ? where id = ?",
   endSession: "update sessions set ended = ?, ended_at_ms = ? where id = ?",
 
   stream: `select id, calls, states, runs, generation, evicted_through, written_through,
@@ -91,6 +97,10 @@ export const statementTexts = {
     evicted_through, written_through, cancelled_at_ms) values (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   setStream: `update streams set states = ?, runs = ?, generation = ?, written_through = ?,
     cancelled_at_ms = ? where id = ?`,
+  unfinishedFrom: `select stream from streams as one where session = ? and stream >= ?
+    and instr(states, 'r') > 0 and coalesce((select is_last from events
+    where session = one.session and stream = one.stream order by position desc limit 1), 0) = 0
+    order by stream`,
   setEvicted: "update streams set evicted_through = ? where id = ?",
 
   addEvent: `insert into events (seq, session, stream, position, kind, is_last, at_ms, bytes, text)
@@ -100,6 +110,24 @@ export const statementTexts = {
   evictable: `select seq, stream, position, bytes, at_ms from events indexed by events_evictable
     where session = ? and kind < 2 and seq > ? order by seq limit ?`,
   deleteEvent: "delete from events where seq = ?",
+
+  resting: `select id, name, touched_at_ms, rest_at_ms from sessions indexed by sessions_resting
+    where ended is null and rest = ? and rest_at_ms <= ? and (rest_at_ms, id) > (?, ?)
+    order by rest_at_ms, id limit ?`,
+  newestEvent: "select count(*) as events, max(seq) as seq from events where session = ?",
+  eventTime: "select at_ms from events where seq = ?",
+  setRest: "update sessions set rest = ?, rest_at_ms = ? where id = ?",
+
+  claim: `select digest, session, stream, call, request, response, unknown from claims
+    where scope = ? and key = ? and (settled_at_ms is null or settled_at_ms > ?)`,
+  putClaim: `insert into claims (scope, key, digest, session, stream, call, request, response,
+    unknown, settled_at_ms) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    on conflict (scope, key) do update set digest = excluded.digest, session = excluded.session,
+    stream = excluded.stream, call = excluded.call, request = excluded.request,
+    response = excluded.response, unknown = excluded.unknown,
+    settled_at_ms = excluded.settled_at_ms`,
+  expireClaims: `delete from claims where id in (select id from claims where settled_at_ms <= ?
+    order by settled_at_ms limit ?) returning octet_length(response) as bytes`,
 
   aging: `select seq, session, stream, position, kind, is_last, at_ms, bytes from events
     where seq > ? order by seq limit ?`,
@@ -116,10 +144,11 @@ export const statementTexts = {
 
   toPurge: `select id, name from sessions where ended_at_ms <= ? and purge < 2
     order by ended_at_ms limit 1`,
-  startPurge: "update sessions set purge = 1, data = '' where id = ?",
+  startPurge: "update sessions set purge = 1, data = '', unfinished = '[]' where id = ?",
   purgeEvents: `delete from events where seq in (select seq from events where session = ? limit ?)
     returning bytes`,
-  purgeStreams: `delete from streams where id in (select id from streams where session = ? limit ?)`,
+  purgeStreams: `delete from streams where id in (select id from streams
+    where session = ? limit ?)`,
   endPurge: "update sessions set purge = 2 where id = ?",
   deleteTombstones: `delete from sessions where id in (select id from sessions
     where purge = 2 and ended_at_ms <= ? order by ended_at_ms limit ?) returning name`,

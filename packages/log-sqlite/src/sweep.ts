@@ -1,5 +1,6 @@
 /**
- * What time undoes, in bounded steps: windows that have passed, sessions that are over, tombstones.
+ * What time undoes, in bounded steps: windows that have passed, sessions that are over, tombstones,
+ * idempotency keys.
  *
  * Events are walked in the order of storage, which is the order of their log time, up to the first
  * that is not due. An event of a stream of calls is due when the one is that finished the stream:
@@ -35,6 +36,7 @@ interface Step {
   readonly attempts: Attempts;
   readonly nowMs: number;
   readonly windowMs: number;
+  readonly idempotencyTtlMs: number;
   readonly tally: EvictionTally;
   readonly names: Map<number, SessionId>;
   /** New watermarks of standalone streams, by session. */
@@ -47,15 +49,13 @@ interface Step {
  *
  * @returns whether more is due
  */
-export function sweepStep(
-  sweep: Sweep,
-  log: Pick<Step, "run" | "book" | "attempts" | "nowMs" | "windowMs" | "tally">,
-): boolean {
+export function sweepStep(sweep: Sweep, log: Omit<Step, "names" | "standalone" | "left">): boolean {
   const step: Step = { ...log, names: new Map(), standalone: new Map(), left: costMax };
   const isWalkDone = walk(step, sweep);
   evictCancelled(step);
   purgeSessions(step);
   forgetTombstones(step);
+  expireClaims(step);
   return !isWalkDone || step.left <= 0;
 }
 
@@ -184,6 +184,14 @@ function forgetTombstones(step: Step): void {
   const gone = all<{ name: SessionId }>(step.run.deleteTombstones, dueMs, step.left);
   for (const { name } of gone) step.book.drop(name);
   step.left -= gone.length;
+}
+
+function expireClaims(step: Step): void {
+  if (step.left <= 0) return;
+  const dueMs = step.nowMs - step.idempotencyTtlMs;
+  for (const { bytes } of all<{ bytes: number | null }>(step.run.expireClaims, dueMs, step.left)) {
+    step.left -= 1 + Math.floor((bytes ?? 0) / costBytes);
+  }
 }
 
 function nameOf(step: Step, session: number): SessionId {

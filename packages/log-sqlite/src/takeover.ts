@@ -30,7 +30,8 @@ export interface Opening {
  * The row as it is from this opening on.
  *
  * @param previous - `undefined` for a new file
- * @param newestAtMs - log time of the newest event; the stored base may be older after a crash
+ * @param newestAtMs - log time of the newest thing in the file; the stored base may be older after a
+ * crash
  */
 export function takeOver(previous: Meta | undefined, opening: Opening, newestAtMs: number): Meta {
   const { bootId, durability, incarnation } = opening;

@@ -1,15 +1,13 @@
 /** A plan, written: the rows that it adds and changes, and what is kept in memory of them. */
 import type { Plan, SessionId, StreamState } from "@holdfast/log";
 import type { Book, SessionEntry, StreamEntry } from "./book.ts";
+import { writeClaim } from "./claims.ts";
+import type { Desk } from "./desk.ts";
 import { kindNumber, writeCalls, writeRuns, writeStates } from "./rows.ts";
 import type { Statements } from "./statements.ts";
+import { noteUnfinished } from "./unfinished.ts";
 
-export interface Writer {
-  readonly run: Statements;
-  readonly book: Book;
-  /** The next event's. */
-  nextSeq(): number;
-}
+type Writer = Pick<Desk, "run" | "book" | "nextSeq">;
 
 /** @param known - the session before; `undefined` if the plan creates it */
 export function writePlan(
@@ -25,17 +23,9 @@ export function writePlan(
   for (const state of plan.streams.values()) {
     writeStream(writer, entry, state, answered.has(state.stream), atMs);
   }
-  if (plan.events.length === 0) return entry;
-  // Counted, if they were not yet, before the new events are there to be counted.
-  const totals = writer.book.totals(entry);
-  for (const { stream, position, kind, isLast, bytes, text } of plan.events) {
-    const seq = writer.nextSeq();
-    const { addEvent } = writer.run;
-    addEvent.run(seq, entry.id, stream, position, kindNumber(kind), +isLast, atMs, bytes, text);
-    totals.bytes += bytes;
-    if (kind === "response") totals.responseBytes += bytes;
-    else totals.events += 1;
-  }
+  if (plan.events.length > 0) writeEvents(writer, entry, plan.events, atMs);
+  for (const claim of plan.claims) writeClaim(writer.run, claim, atMs);
+  noteUnfinished(writer.run, writer.book, entry);
   return entry;
 }
 
@@ -43,18 +33,22 @@ function writeSession(
   { run, book }: Writer,
   id: SessionId,
   known: SessionEntry | undefined,
-  { session }: Plan,
+  { session, touch }: Plan,
   atMs: number,
 ): SessionEntry {
   if (known === undefined) {
     const { tag, principal, data, createdAtMs } = session;
-    const added = run.addSession.run(id, tag, principal, data, createdAtMs);
+    const rest = +(touch?.isUsed === true);
+    const { addSession } = run;
+    const added = addSession.run(id, tag, principal, data, createdAtMs, rest, atMs, atMs);
     const entry: SessionEntry = {
       id: Number(added.lastInsertRowid),
       state: session,
       isPurged: false,
       streams: new Map(),
       totals: { events: 0, bytes: 0, responseBytes: 0 },
+      unfinished: [],
+      unfinishedBefore: 0,
       evictable: undefined,
     };
     book.addSession(entry);
@@ -62,6 +56,7 @@ function writeSession(
     return entry;
   }
   if (session.data !== known.state.data) run.setData.run(session.data, known.id);
+  if (touch !== undefined) run.touchSession.run(+touch.isUsed, atMs, atMs, known.id);
   if (session.ended !== undefined) run.endSession.run(session.ended, atMs, known.id);
   known.state = session;
   return known;
@@ -119,4 +114,22 @@ function updateStream(run: Statements, book: Book, stream: StreamEntry, states: 
   run.setStream.run(states, writeRuns(runs), generation, writtenThrough, cancelledAtMs, stream.id);
   stream.states = states;
   stream.runs = runs;
+}
+
+function writeEvents(
+  { run, book, nextSeq }: Writer,
+  entry: SessionEntry,
+  events: Plan["events"],
+  atMs: number,
+): void {
+  // Counted, if they were not yet, before the new events are there to be counted.
+  const totals = book.totals(entry);
+  for (const { stream, position, kind, isLast, bytes, text } of events) {
+    const { addEvent } = run;
+    const number = kindNumber(kind);
+    addEvent.run(nextSeq(), entry.id, stream, position, number, +isLast, atMs, bytes, text);
+    totals.bytes += bytes;
+    if (kind === "response") totals.responseBytes += bytes;
+    else totals.events += 1;
+  }
 }

@@ -12,6 +12,7 @@ import { filePlace, sqliteHarness } from "./places.ts";
 afterEach(disposeAll);
 
 const settings = {
+  idempotencyTtlMs: 60_000,
   retention: { windowMs: 1_000, maxEvents: 10, maxBytes: 1_000 },
   clock: fakeClock(),
 };
