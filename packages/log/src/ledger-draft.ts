@@ -8,7 +8,7 @@
  *      └──ttl────── unknown ──open, isRerun──▶ running, of another call
  */
 import assert from "node:assert/strict";
-import type { Call, Claim, KeyClaim } from "./event-log.ts";
+import type { Call, Claim, KeyClaim, SessionId, StreamState } from "./event-log.ts";
 
 /** A key with what the ledger holds of it. */
 export interface LedgerEntry {
@@ -17,10 +17,14 @@ export interface LedgerEntry {
   readonly claim: Claim;
 }
 
-/** Which call a claim belongs to. */
-export type KeyHolder = Pick<Claim, "session" | "stream" | "call">;
-
-type Lookup = (scope: string, key: string) => Claim | undefined;
+export interface LedgerDraft {
+  /** Whose commit it is. */
+  readonly session: SessionId;
+  /** What the ledger holds of a key before the commit. */
+  readonly before: (scope: string, key: string) => Claim | undefined;
+  /** By {@link ledgerName}: what the commit has changed so far. */
+  readonly entries: Map<string, LedgerEntry>;
+}
 
 /** Names a key among all scopes. */
 export function ledgerName(scope: string, key: string): string {
@@ -28,42 +32,55 @@ export function ledgerName(scope: string, key: string): string {
 }
 
 /**
- * Claim a key for a call that is being opened [C X-03].
+ * Claim the keys of calls that are being opened [C X-03].
  *
- * @param draft - by {@link ledgerName}: what the commit has changed so far
- * @returns the claim that stands against it; `undefined` when the key is this call's now
+ * @returns the claim of another call that stands against it; `undefined` if none does
  */
-export function claimKey(
-  draft: Map<string, LedgerEntry>,
-  before: Lookup,
-  { scope, key, digest, isRerun }: KeyClaim,
-  holder: KeyHolder,
-  request: Omit<Call, "claim">,
+export function claimKeys(
+  draft: LedgerDraft,
+  stream: number,
+  calls: readonly Call[],
 ): Claim | undefined {
-  const name = ledgerName(scope, key);
-  assert(!draft.has(name), "open: two operations of one commit are about one key");
-  const held = before(scope, key);
-  if (held !== undefined && !(isRerun && held.outcome.kind === "unknown")) return held;
-  const { session, stream, call } = holder;
-  const claim: Claim = { digest, session, stream, call, request, outcome: { kind: "running" } };
-  draft.set(name, { scope, key, claim });
+  for (const [call, { claim: asked, ...request }] of calls.entries()) {
+    if (asked === undefined) continue;
+    const { scope, key, digest, isRerun } = asked;
+    const name = ledgerName(scope, key);
+    assert(!draft.entries.has(name), "open: two operations of one commit are about one key");
+    const held = draft.before(scope, key);
+    if (held !== undefined && !(isRerun && held.outcome.kind === "unknown")) return held;
+    const { session } = draft;
+    const claim: Claim = { digest, session, stream, call, request, outcome: { kind: "running" } };
+    draft.entries.set(name, { scope, key, claim });
+  }
   return undefined;
 }
 
-/** The call is over. A key that belongs to another call by now is left alone. */
+/** A call is over. A key that belongs to another call by now is left alone. */
 export function settleKey(
-  draft: Map<string, LedgerEntry>,
-  before: Lookup,
-  { scope, key }: KeyClaim,
-  holder: KeyHolder,
+  draft: LedgerDraft,
+  { stream, calls }: Pick<StreamState, "stream" | "calls">,
+  call: number,
   outcome: Claim["outcome"],
 ): void {
-  const name = ledgerName(scope, key);
-  const held = draft.get(name)?.claim ?? before(scope, key);
-  if (held === undefined || held.outcome.kind !== "running" || !isHeldBy(held, holder)) return;
-  draft.set(name, { scope, key, claim: { ...held, outcome } });
+  const asked = calls[call]?.claim;
+  if (asked === undefined) return;
+  const held = heldOf(draft, asked);
+  if (held?.outcome.kind !== "running" || held.session !== draft.session) return;
+  if (held.stream !== stream || held.call !== call) return;
+  const { scope, key } = asked;
+  draft.entries.set(ledgerName(scope, key), { scope, key, claim: { ...held, outcome } });
 }
 
-function isHeldBy(claim: Claim, { session, stream, call }: KeyHolder): boolean {
-  return claim.session === session && claim.stream === stream && claim.call === call;
+/** Nothing can answer the calls of a session that is over: nobody may wait for them [C X-05]. */
+export function abandonKeys(draft: LedgerDraft, streams: Iterable<StreamState>): void {
+  for (const stream of streams) {
+    for (const [call, { state }] of stream.calls.entries()) {
+      if (state !== "running") continue;
+      settleKey(draft, stream, call, { kind: "unknown", reason: "session-ended" });
+    }
+  }
+}
+
+function heldOf({ entries, before }: LedgerDraft, { scope, key }: KeyClaim): Claim | undefined {
+  return entries.get(ledgerName(scope, key))?.claim ?? before(scope, key);
 }

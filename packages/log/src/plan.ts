@@ -16,7 +16,13 @@ import type {
   StreamState,
 } from "./event-log.ts";
 import { placeAt, recordRun } from "./incarnations.ts";
-import { claimKey, type KeyHolder, type LedgerEntry, settleKey } from "./ledger-draft.ts";
+import {
+  abandonKeys,
+  claimKeys,
+  type LedgerDraft,
+  type LedgerEntry,
+  settleKey,
+} from "./ledger-draft.ts";
 
 /** What a plan must know of the log; looked up only as far as the operations need it. */
 export interface Before {
@@ -68,7 +74,7 @@ interface Draft {
   readonly before: Before;
   session: SessionState;
   touch: Touch | undefined;
-  readonly ledger: Map<string, LedgerEntry>;
+  readonly ledger: LedgerDraft;
   readonly streams: Map<number, StreamState>;
   readonly news: Set<number>;
   readonly events: PlannedEvent[];
@@ -93,7 +99,7 @@ export function planCommit(before: Before, ops: readonly Op[]): Plan | Refused {
     before,
     session,
     touch: isCreated ? { isUsed: false } : undefined,
-    ledger: new Map(),
+    ledger: { session: before.id, before: before.claim, entries: new Map() },
     streams: new Map(),
     news: new Set(),
     events: [],
@@ -106,11 +112,11 @@ export function planCommit(before: Before, ops: readonly Op[]): Plan | Refused {
     assert(draft.session.ended === undefined, `${op.op}: the session was ended in this commit`);
     if (op.op === "open" && isFull(draft)) return { kind: "full" };
     apply(draft, op);
-    const holder = op.op === "open" ? claimKeys(draft, op) : undefined;
-    if (holder !== undefined) return { kind: "claimed", claim: holder };
+    const claim = op.op === "open" ? claimKeys(draft.ledger, op.stream, op.calls) : undefined;
+    if (claim !== undefined) return { kind: "claimed", claim };
   }
   const { touch, ledger, streams, news, events, appended, begun } = draft;
-  const claims = [...ledger.values()];
+  const claims = [...ledger.entries.values()];
   const { session: after } = draft;
   return { kind: "planned", session: after, touch, claims, streams, news, events, appended, begun };
 }
@@ -149,7 +155,7 @@ function apply(draft: Draft, op: Op): void {
     case "cancel": {
       const stream = streamOf(draft, op.stream);
       settle(draft, stream, op.call, { state: "cancelled" });
-      settleClaim(draft, stream, op.call, { kind: "unknown", reason: "window-expired" });
+      settleKey(draft.ledger, stream, op.call, { kind: "unknown", reason: "window-expired" });
       draft.news.add(op.stream);
       break;
     }
@@ -165,7 +171,7 @@ function apply(draft: Draft, op: Op): void {
       break;
     case "end":
       draft.session = { ...draft.session, ended: op.reason };
-      abandonClaims(draft);
+      abandonKeys(draft.ledger, running(draft));
       break;
   }
 }
@@ -199,14 +205,7 @@ function append(draft: Draft, op: Extract<Op, { op: "append" }>): void {
   const bytes = Buffer.byteLength(op.text);
   if (op.kind === "response") {
     draft.responseBytesAdded += bytes;
-    settleClaim(
-      draft,
-      before,
-      op.call,
-      op.unknown === undefined
-        ? { kind: "answered", text: op.text }
-        : { kind: "unknown", reason: op.unknown },
-    );
+    settleKey(draft.ledger, before, op.call, outcomeOf(op));
   }
   const { stream, kind, text } = op;
   draft.news.add(stream);
@@ -217,6 +216,11 @@ function append(draft: Draft, op: Extract<Op, { op: "append" }>): void {
     position,
     incarnation: draft.before.incarnation,
   });
+}
+
+function outcomeOf(op: Extract<Op, { kind: "response" }>): Claim["outcome"] {
+  const { text, unknown } = op;
+  return unknown === undefined ? { kind: "answered", text } : { kind: "unknown", reason: unknown };
 }
 
 type Settled =
@@ -231,42 +235,11 @@ function settle(draft: Draft, stream: StreamState, index: number, settled: Settl
   return put(draft, { ...stream, calls, isFinished });
 }
 
-/** @returns the claim of another call that holds one of the keys */
-function claimKeys(draft: Draft, op: Extract<Op, { op: "open" }>): Claim | undefined {
-  for (const [call, { claim, ...request }] of op.calls.entries()) {
-    if (claim === undefined) continue;
-    const by = holderOf(draft, op.stream, call);
-    const holder = claimKey(draft.ledger, draft.before.claim, claim, by, request);
-    if (holder !== undefined) return holder;
-  }
-  return undefined;
-}
-
-function settleClaim(
-  draft: Draft,
-  { stream, calls }: StreamState,
-  call: number,
-  outcome: Claim["outcome"],
-): void {
-  const claim = calls[call]?.claim;
-  if (claim === undefined) return;
-  settleKey(draft.ledger, draft.before.claim, claim, holderOf(draft, stream, call), outcome);
-}
-
-/** Nothing can answer the calls of a session that is over: nobody may wait for them [C X-05]. */
-function abandonClaims(draft: Draft): void {
-  const running = new Map(draft.before.running().map((state) => [state.stream, state]));
-  for (const [number, state] of draft.streams) running.set(number, state);
-  for (const state of running.values()) {
-    for (const [call, { state: callState }] of state.calls.entries()) {
-      if (callState !== "running") continue;
-      settleClaim(draft, state, call, { kind: "unknown", reason: "session-ended" });
-    }
-  }
-}
-
-function holderOf(draft: Draft, stream: number, call: number): KeyHolder {
-  return { session: draft.before.id, stream, call };
+/** Streams that may have a running call, as they are now. */
+function running({ before, streams }: Draft): Iterable<StreamState> {
+  const states = new Map(before.running().map((state) => [state.stream, state]));
+  for (const [stream, state] of streams) states.set(stream, state);
+  return states.values();
 }
 
 function streamOf(draft: Draft, stream: number): StreamState {

@@ -8,12 +8,15 @@ import { crash } from "./crash.ts";
 import { cursors } from "./cursors.ts";
 import { endings } from "./endings.ts";
 import type { LogHarness, LogPlace } from "./harness.ts";
+import { keys } from "./keys.ts";
 import { olderCopy } from "./older-copy.ts";
 import { order } from "./order.ts";
 import { prefix } from "./prefix.ts";
 import { readYourAppend } from "./read-your-append.ts";
 import { reopen } from "./reopen.ts";
+import { rest } from "./rest.ts";
 import { resume } from "./resume.ts";
+import { running } from "./running.ts";
 
 export type { LogHarness, LogPlace } from "./harness.ts";
 export { compareWithModel } from "./model.ts";
@@ -45,6 +48,9 @@ export function acceptEventLog<Place extends LogPlace>(
     prefix(harness);
     cursors(harness);
     concurrent(harness);
+    keys(harness);
+    running(harness);
+    rest(harness);
     endings(harness);
     reopen(harness);
     resume(harness);

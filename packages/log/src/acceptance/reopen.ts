@@ -48,6 +48,11 @@ export function reopen(harness: LogHarness): void {
       await expect(scene.read(session, cursor)).rejects.toMatchObject(closed);
       await expect(scene.log.session(session)).rejects.toMatchObject(closed);
       await expect(scene.log.stream(session, 0)).rejects.toMatchObject(closed);
+      await expect(scene.log.running(session)).rejects.toMatchObject(closed);
+      await expect(scene.log.claim("all", "k")).rejects.toMatchObject(closed);
+      const limits = { idleTtlMs: 1, unusedTtlMs: 1, touchLagMs: 0, sessions: 1 };
+      await expect(scene.log.rested(limits)).rejects.toMatchObject(closed);
+      await expect(scene.log.liveSessions()).rejects.toMatchObject(closed);
       await expect(scene.log.sweep()).rejects.toMatchObject(closed);
       await scene.reopen();
       expect(await scene.texts(session, cursor)).toEqual(["n"]);

@@ -8,6 +8,7 @@ import type {
   CommitOutcome,
   EventLog,
   Eviction,
+  KeyClaim,
   LoggedEvent,
   Op,
   ReadLimit,
@@ -142,6 +143,12 @@ export function creation(name: string): Op {
 
 export function opening(stream: number, calls = 1): Op {
   return { op: "open", stream, calls: Array.from({ length: calls }, (_, i) => callOf(stream, i)) };
+}
+
+/** A call under an idempotency key. */
+export function keyed(stream: number, key: string, claim: Partial<KeyClaim> = {}): Op {
+  const whole: KeyClaim = { scope: "all", key, digest: "digest", isRerun: false, ...claim };
+  return { op: "open", stream, calls: [{ ...callOf(stream, 0), claim: whole }] };
 }
 
 export function callOf(stream: number, index: number): Call {
