@@ -6,21 +6,28 @@
  */
 import type { EventPlace } from "@holdfast/contract";
 import fc from "fast-check";
-import type { Op, ReadLimit, SessionState, StreamState } from "../event-log.ts";
-import { opening } from "./scene.ts";
+import type { Op, ReadLimit, RestLimits, SessionState, StreamState } from "../event-log.ts";
+import { callOf, opening } from "./scene.ts";
 
 type Part =
   | { readonly part: "open"; readonly skip: number; readonly calls: number }
+  | { readonly part: "keyed"; readonly key: number; readonly isRerun: boolean }
   | {
       readonly part: "append";
       readonly pick: number;
       readonly isRequest: boolean;
       readonly size: number;
     }
-  | { readonly part: "respond"; readonly pick: number; readonly size: number }
+  | {
+      readonly part: "respond";
+      readonly pick: number;
+      readonly size: number;
+      readonly isUnknown: boolean;
+    }
   | { readonly part: "cancel"; readonly pick: number }
   | { readonly part: "written"; readonly pick: number; readonly position: number }
   | { readonly part: "record" }
+  | { readonly part: "touch"; readonly isUsed: boolean }
   | { readonly part: "end" };
 
 export type Step =
@@ -35,12 +42,14 @@ export type Step =
       readonly limit: ReadLimit;
     }
   | { readonly step: "advance"; readonly byMs: number }
+  | { readonly step: "rested"; readonly limits: RestLimits }
   | { readonly step: "sweep" }
   | { readonly step: "reopen" };
 
 type Twist = "none" | "earlier" | "later" | "incarnation" | "tag" | "stream";
 
 export const sessionNames = ["one", "two", "three"];
+export const keyNames = ["k0", "k1", "k2"];
 
 const small = fc.nat({ max: 60 });
 const pick = fc.nat({ max: 1_000 });
@@ -63,18 +72,46 @@ const part: fc.Arbitrary<Part> = fc.oneof(
       calls: fc.integer({ min: 1, max: 3 }),
     }),
   },
-  { weight: 3, arbitrary: fc.record({ part: fc.constant("respond" as const), pick, size: small }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      part: fc.constant("keyed" as const),
+      key: fc.nat({ max: keyNames.length - 1 }),
+      isRerun: fc.boolean(),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      part: fc.constant("respond" as const),
+      pick,
+      size: small,
+      isUnknown: fc.boolean(),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ part: fc.constant("cancel" as const), pick }) },
   {
     weight: 1,
     arbitrary: fc.record({ part: fc.constant("written" as const), pick, position: small }),
   },
   { weight: 1, arbitrary: fc.record({ part: fc.constant("record" as const) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ part: fc.constant("touch" as const), isUsed: fc.boolean() }),
+  },
 );
 
 const twist = fc.constantFrom<Twist>(
   ...(["none", "none", "none", "earlier", "later", "incarnation", "tag", "stream"] as const),
 );
+
+const limits = fc.record({
+  idleTtlMs: fc.constantFrom(0, 300, 1_500),
+  unusedTtlMs: fc.constantFrom(0, 200),
+  touchLagMs: fc.constantFrom(0, 50),
+  // All: of those that wait equally long, any may come first.
+  sessions: fc.constant(sessionNames.length),
+});
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ step: fc.constant("create" as const), session }) },
@@ -115,6 +152,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       byMs: fc.oneof(fc.nat({ max: 700 }), fc.constantFrom(60_000, 86_400_000)),
     }),
   },
+  { weight: 3, arbitrary: fc.record({ step: fc.constant("rested" as const), limits }) },
   { weight: 3, arbitrary: fc.record({ step: fc.constant("sweep" as const) }) },
   { weight: 1, arbitrary: fc.record({ step: fc.constant("reopen" as const) }) },
 );
@@ -140,6 +178,15 @@ export function opsOf(
       case "open":
         next += one.skip + 1;
         return opening(next - 1, one.calls);
+      case "keyed": {
+        next += 1;
+        const key = keyNames[one.key] ?? "";
+        const claim = { scope: "all", key, digest: `${next}`, isRerun: one.isRerun };
+        // The second call of its stream, so that a stream outlasts its key's call now and then.
+        const [stream, first] = [next - 1, callOf(next - 1, 0)];
+        const second = { ...callOf(stream, 1), claim };
+        return { op: "open", stream, calls: one.key === 0 ? [second] : [first, second] };
+      }
       case "append": {
         const kind = one.isRequest ? "request" : "notification";
         // Seldom, one that is finished.
@@ -147,7 +194,11 @@ export function opsOf(
         return { op: "append", stream: target ?? 0, kind, text: "ä".repeat(one.size) };
       }
       case "respond":
-        return { op: "append", kind: "response", text: "r".repeat(one.size), ...call(one.pick) };
+        return {
+          ...{ op: "append", kind: "response", text: "r".repeat(one.size) },
+          ...call(one.pick),
+          ...(one.isUnknown ? { unknown: "upstream-exited" } : {}),
+        };
       case "cancel":
         return { op: "cancel", ...call(one.pick) };
       case "written": {
@@ -157,6 +208,8 @@ export function opsOf(
       }
       case "record":
         return { op: "record", data: `after ${next}` };
+      case "touch":
+        return { op: "touch", isUsed: one.isUsed };
       case "end":
         return { op: "end", reason: "ended" };
     }

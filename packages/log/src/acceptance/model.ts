@@ -21,7 +21,7 @@ import type {
 } from "../event-log.ts";
 import { memoryLog } from "../memory-log.ts";
 import type { LogHarness } from "./harness.ts";
-import { cursorOf, opsOf, type Step, sessionNames, steps } from "./model-steps.ts";
+import { cursorOf, keyNames, opsOf, type Step, sessionNames, steps } from "./model-steps.ts";
 import { creation } from "./scene.ts";
 
 /** So small that every bound is met often. */
@@ -36,11 +36,12 @@ export interface ModelOptions {
 export function compareWithModel(name: string, harness: LogHarness, { runs }: ModelOptions): void {
   describe(`event log: ${name}`, () => {
     afterEach(disposeAll);
-    test(`${verifies("E-02", "E-08", "R-01", "R-03", "R-04", "R-05", "R-06", "W-01", "W-03", "W-04", "S-04")}does what the memory log does`, async () => {
+    test(`${verifies("E-02", "E-08", "R-01", "R-03", "R-04", "R-05", "R-06", "W-01", "W-03", "W-04", "S-02", "S-04", "X-03")}does what the memory log does`, async () => {
       const property = fc.asyncProperty(steps, async (given) => {
         const pair = await openPair(harness);
         for (const step of given) await takeStep(pair, step);
         for (const session of sessionNames) await compareSession(pair, session as SessionId);
+        await compareLedger(pair);
         await pair.close();
       });
       await fc.assert(property, { seed: testSeed("does what the memory log does"), numRuns: runs });
@@ -122,6 +123,10 @@ async function takeStep(pair: Pair, step: Step): Promise<void> {
       return read(pair, step);
     case "advance":
       return pair.clock.advance(step.byMs);
+    case "rested": {
+      const [expected, actual] = await both(pair, (log) => log.rested(step.limits));
+      return expect([...actual].sort()).toEqual([...expected].sort());
+    }
     case "sweep":
       for (const { log } of [pair.model, pair.subject]) while ((await log.sweep()).isBehind);
       return compareEvictions(pair);
@@ -138,6 +143,7 @@ async function commit(pair: Pair, session: SessionId, ops: Commit["ops"]): Promi
   pair.commits.push({ session, commit: one });
   await submit(pair, session, one);
   await compareSession(pair, session);
+  await compareLedger(pair);
 }
 
 async function submit(pair: Pair, session: SessionId, commit: Commit): Promise<void> {
@@ -174,6 +180,27 @@ async function compareSession(pair: Pair, session: SessionId): Promise<void> {
   for (const state of await streamsOf(pair, expected)) {
     expect(await pair.subject.log.stream(session, state.stream)).toEqual(state);
   }
+  const [running, found] = await both(pair, (log) => log.running(session));
+  expect(found).toEqual(running);
+}
+
+async function compareLedger(pair: Pair): Promise<void> {
+  for (const key of keyNames) {
+    const [expected, actual] = await both(pair, (log) => log.claim("all", key));
+    expect(actual).toEqual(expected);
+  }
+  for (const principal of [undefined, ...sessionNames.map((name) => `owner of ${name}`)]) {
+    const [expected, actual] = await both(pair, (log) => log.liveSessions(principal));
+    expect(actual).toBe(expected);
+  }
+}
+
+/** What the model says, and what the subject does. */
+async function both<Answer>(
+  { model, subject }: Pair,
+  ask: (log: EventLog) => Promise<Answer>,
+): Promise<readonly [Answer, Answer]> {
+  return [await ask(model.log), await ask(subject.log)];
 }
 
 function compareEvictions({ model, subject }: Pair): void {
