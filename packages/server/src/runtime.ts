@@ -48,6 +48,8 @@ export interface SessionRuntime {
   ready(): Promise<void>;
   /** Sessions that this process holds in memory. */
   sessionCount(): number;
+  /** Calls that run. */
+  callCount(): number;
   /** Open responses. */
   viewportCount(): number;
   /** Evictions inside the window so far [C W-04]. */
@@ -126,6 +128,7 @@ export function createSessionRuntime(parts: RuntimeParts): SessionRuntime {
     },
     ready,
     sessionCount: () => sessions.size,
+    callCount: () => sessions.callsInFlight,
     viewportCount: () => context.viewports.count,
     breachCount: () => breaches.count,
     drain: async (timeoutMs) => {
@@ -135,7 +138,11 @@ export function createSessionRuntime(parts: RuntimeParts): SessionRuntime {
       const deadline = new Promise<void>((resolve) => {
         timer = setTimeout(resolve, timeoutMs);
       });
-      await Promise.race([sessions.allCallsOver(), deadline]);
+      // "viewports … of running calls after their response": a call is over before that is shown.
+      const shown = sessions
+        .allCallsOver()
+        .then(() => Promise.all(sessions.all().map(({ viewports }) => viewports.callsShown())));
+      await Promise.race([shown, deadline]);
       clearTimeout(timer);
       return sessions.callsInFlight;
     },

@@ -23,6 +23,8 @@ export class Viewports {
   readonly #host: ViewportHost;
   readonly #context: RuntimeContext;
   readonly #byStream = new Map<number, Viewport>();
+  /** Of calls; each resolves when its viewport is over. */
+  readonly #showing = new Set<Promise<void>>();
   readonly #refused = new RefusedCursors();
   #writtenThrough = 0;
   #writtenTimer: NodeJS.Timeout | undefined;
@@ -82,7 +84,7 @@ export class Viewports {
     this.#byStream.get(stream)?.takeOver();
     this.#byStream.set(stream, viewport);
     this.#context.viewports.add(1);
-    viewport
+    const over = viewport
       .run(start)
       .then((end) => logger.debug({ session: tag, stream, end }, "viewport closed"))
       .catch((error: unknown) => {
@@ -92,8 +94,15 @@ export class Viewports {
       .finally(() => {
         this.#context.viewports.add(-1);
         if (this.#byStream.get(stream) === viewport) this.#byStream.delete(stream);
+        this.#showing.delete(over);
         this.#host.onClosed();
       });
+    if (stream !== standaloneStream) this.#showing.add(over);
+  }
+
+  /** Resolves when the viewports that show calls now are over. */
+  async callsShown(): Promise<void> {
+    await Promise.all(this.#showing);
   }
 
   /** Look again: the session was ended. */
