@@ -1,6 +1,6 @@
 /** What a start says on stdout, for people. Pure. */
+import { isWildcard } from "./option-values.ts";
 import type { ServeOptions } from "./serve-options.ts";
-import { isWildcard } from "./serving.ts";
 import { durationPhrase, sizePhrase } from "./units.ts";
 
 export interface BannerFacts {
@@ -21,6 +21,7 @@ export function banner({ version, url, options, serving }: BannerFacts): string 
       `clients may be away for up to ${durationPhrase(windowMs)}; ` +
         `a session keeps at most ${maxEvents} events, ${sizePhrase(maxBytes)}`,
     ],
+    ...callerRows(options),
     ...hostRows(options),
     ["stop", stopPhrase(options)],
   ];
@@ -48,8 +49,20 @@ function quoted(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-function hostRows({ host, runtime }: ServeOptions): string[][] {
-  if (!isWildcard(host) || runtime.allowedHosts.length > 0) return [];
+function callerRows({ auth }: ServeOptions): string[][] {
+  switch (auth.kind) {
+    case "none":
+      return [];
+    case "bearer":
+      return [["callers", `those with a token in ${auth.file} (read again when it changes)`]];
+    case "jwt":
+      return [["callers", `those with a token of ${auth.issuer}`]];
+  }
+}
+
+function hostRows({ host, publicUrl, runtime }: ServeOptions): string[][] {
+  const isNamed = publicUrl !== undefined || runtime.allowedHosts.length > 0;
+  if (!isWildcard(host) || isNamed) return [];
   return [
     ["note", "only loopback Hosts are answered; --allowed-host NAME adds the name you serve"],
   ];

@@ -6,6 +6,7 @@
  * started in turn (npx, sh).
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { settlesWithin } from "./settles-within.ts";
 
 export interface ChildCommand {
   readonly command: string;
@@ -84,23 +85,6 @@ export async function endChild(child: Child, graceMs: number): Promise<void> {
     }
   }
   child.signalGroup("SIGKILL");
-}
-
-/** Whether a promise settles in time. */
-export async function settlesWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), ms);
-  });
-  const settled = promise.then(
-    () => true,
-    () => true,
-  );
-  try {
-    return await Promise.race([settled, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 function signalGroup(pid: number, signal: NodeJS.Signals): void {

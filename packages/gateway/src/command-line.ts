@@ -1,17 +1,11 @@
 /**
  * The command tree: arguments and environment in, what is to be done out. Pure; commander reads
- * the words and writes the help, the table of serve-options.ts gives the options their meaning.
+ * the words and writes the help, serve-options.ts gives the options their meaning.
  */
 import { Command, CommanderError, Option } from "commander";
-import {
-  type GivenOptions,
-  readServeOptions,
-  type ServeOptions,
-  type ServeOptionsOutcome,
-  serveOptionRows,
-  variableOf,
-  type WrongUse,
-} from "./serve-options.ts";
+import type { Env, GivenOptions, WrongUse } from "./option-reader.ts";
+import { serveOptionRows, variableOf } from "./option-rows.ts";
+import { readServeOptions, type ServeOptions, type ServeOptionsOutcome } from "./serve-options.ts";
 
 export type Invocation =
   | {
@@ -25,8 +19,6 @@ export type Invocation =
   /** Help or version: to stdout. */
   | { readonly kind: "text"; readonly text: string }
   | ({ readonly kind: "wrong" } & WrongUse);
-
-type Env = Readonly<Record<string, string | undefined>>;
 
 /** Where `demo serve` keeps what outlives it, in the working directory. */
 export const demoDirectory = ".holdfast";
@@ -125,11 +117,18 @@ function createProgram(version: string, output: string[], actions: Actions): Com
   const demoServe = settle(demo.command("serve"))
     .summary("serve it, and show how to cut a call and get its result")
     .description(`Serve the demo server. Options as for "holdfast serve".`)
-    .usage("[options]");
+    .usage("[options]")
+    .addHelpText("after", "\n");
   demoServe.action(() => actions.demoServe(demoServe.opts()));
-  for (const command of [serve, demoServe]) addServeOptions(command);
-  // Usage lines name what is needed; the catch-all argument is ours.
-  serve.configureHelp({ visibleArguments: () => [] });
+  for (const command of [serve, demoServe]) {
+    addServeOptions(command);
+    command.configureHelp({
+      // Usage lines name what is needed; the catch-all argument is ours.
+      visibleArguments: () => [],
+      // Without empty lines between the groups, the options fit on a screen.
+      formatItemList: (heading, items) => (items.length === 0 ? [] : [heading, ...items]),
+    });
+  }
   return program;
 }
 
@@ -189,6 +188,7 @@ Examples:
 `;
 
 const serveNotes = `
+
 TIME is like 500ms, 30s, 10m, 24h; SIZE like 64kb, 4mb. Each option has a variable:
 ${variableOf("max-events")}=500 is --max-events 500 (the option wins; lists by comma).
 `;

@@ -4,61 +4,66 @@
  *
  * There is no limit in time on a response: a viewport may be open for days.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { HoldfastError, refusalBody } from "@holdfast/contract";
+import { settlesWithin } from "./settles-within.ts";
 
 export interface ListenSettings {
   readonly host: string;
   /** 0: any free one. */
   readonly port: number;
+  readonly requests: RequestLimits;
+}
+
+/** Limits in time on a request, milliseconds [C P-02]. */
+export interface RequestLimits {
+  readonly headersMs: number;
+  /** Headers and body. At least `headersMs`. */
+  readonly wholeRequestMs: number;
+  /** Between two requests on a connection. */
+  readonly keepAliveMs: number;
 }
 
 export interface Listener {
   /** `http://127.0.0.1:8848`, without a path. */
   readonly origin: string;
   readonly port: number;
+  /** Go on, but end each connection with its next response: clients come back elsewhere. */
+  drain(): void;
   /** Take no new connection; the idle ones are closed. Open responses go on. */
   stop(): void;
-  /** Close every connection there is. Resolves when all are gone. */
-  close(): Promise<void>;
+  /**
+   * Stop, and close every connection there is. Resolves when all are gone.
+   *
+   * @param lingerMs - how long responses that are open may take to end
+   */
+  close(lingerMs: number): Promise<void>;
 }
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
-
-/** Limits in time on a request, milliseconds [C P-02]. */
-export const requestLimits = {
-  headersMs: 10_000,
-  wholeRequestMs: 60_000,
-  /** Longer than common balancers keep an idle connection: they close first, and lose nothing. */
-  keepAliveMs: 65_000,
-  checkEveryMs: 2_000,
-} as const;
-
-export type RequestLimits = Readonly<Record<keyof typeof requestLimits, number>>;
 
 /**
  * Begin to listen.
  *
  * @throws {@link HoldfastError} `ERR_OPTION`: the port is taken, or the address is not ours
  */
-export async function listen(
-  settings: ListenSettings,
-  handler: Handler,
-  limits: RequestLimits = requestLimits,
-): Promise<Listener> {
-  const server = createServer({
-    headersTimeout: limits.headersMs,
-    requestTimeout: limits.wholeRequestMs,
-    keepAliveTimeout: limits.keepAliveMs,
-    connectionsCheckingInterval: limits.checkEveryMs,
-    // [C D-04] The handler answers a missing Host as it answers a wrong one.
-    requireHostHeader: false,
-  });
+export async function listen(settings: ListenSettings, handler: Handler): Promise<Listener> {
+  const server = createServer(serverOptions(settings.requests));
   const answering = new WeakMap<Duplex, ServerResponse>();
+  const open = new OpenResponses();
+  let isDraining = false;
   server.on("request", (request, response) => {
     answering.set(request.socket, response);
+    open.add(response);
+    if (isDraining) response.shouldKeepAlive = false;
     handler(request, response);
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
@@ -70,16 +75,56 @@ export async function listen(
   return {
     origin: `http://${host}:${port}`,
     port,
+    drain: () => {
+      isDraining = true;
+    },
     stop: () => void server.close(),
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close: async (lingerMs) => {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      await settlesWithin(open.allOver(), lingerMs);
+      server.closeAllConnections();
+      await closed;
+    },
   };
 }
 
-async function bind(server: Server, { host, port }: ListenSettings): Promise<void> {
+function serverOptions({ headersMs, wholeRequestMs, keepAliveMs }: RequestLimits): ServerOptions {
+  return {
+    headersTimeout: headersMs,
+    requestTimeout: wholeRequestMs,
+    keepAliveTimeout: keepAliveMs,
+    // So late a request may be found to be late.
+    connectionsCheckingInterval: Math.min(Math.max(headersMs / 5, checkMs.min), checkMs.max),
+    // [C D-04] The handler answers a missing Host as it answers a wrong one.
+    requireHostHeader: false,
+  };
+}
+
+/** Pause between two looks at requests that may be late, milliseconds. */
+const checkMs = { min: 10, max: 2000 } as const;
+
+class OpenResponses {
+  #count = 0;
+  #onNone: (() => void)[] = [];
+
+  add(response: ServerResponse): void {
+    this.#count++;
+    response.once("close", () => {
+      this.#count--;
+      if (this.#count === 0) for (const resolve of this.#onNone.splice(0)) resolve();
+    });
+  }
+
+  /** Resolves when none is open. */
+  async allOver(): Promise<void> {
+    if (this.#count > 0) await new Promise<void>((resolve) => this.#onNone.push(resolve));
+  }
+}
+
+async function bind(
+  server: Server,
+  { host, port }: Pick<ListenSettings, "host" | "port">,
+): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error) => reject(bindError(error, host, port)));
     server.listen({ host, port }, resolve);

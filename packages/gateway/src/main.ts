@@ -64,10 +64,11 @@ async function serve({ options, command, args, serving, hints }: Serve): Promise
   });
   const onSignal = stopOnSignals(
     {
-      stop: () => {
-        logger.info("stopping; once more to end at once");
-        running.stop().then(() => process.exit(0), report);
-      },
+      stop: () =>
+        void running
+          .stop()
+          .catch(report)
+          .finally(() => process.exit()),
       abandon: (code) => process.exit(code),
     },
     () => performance.now(),

@@ -1,7 +1,9 @@
+import { defaultOptions } from "@holdfast/server";
 import { verifies } from "@holdfast/testkit";
 import { expect, test } from "vitest";
 import { parseServeOptions } from "./command-line.ts";
-import { type ServeOptions, serveOptionRows, variableOf } from "./serve-options.ts";
+import { serveOptionRows, variableOf } from "./option-rows.ts";
+import type { ServeOptions } from "./serve-options.ts";
 
 const minute = 60_000;
 
@@ -37,6 +39,22 @@ const readers: Record<string, (options: ServeOptions) => unknown> = {
   "allowed-origin": (o) => o.runtime.allowedOrigins,
   "allowed-host": (o) => o.runtime.allowedHosts,
   "log-level": (o) => o.logLevel,
+  "public-url": (o) => o.publicUrl,
+  auth: (o) => o.auth,
+  audience: (o) => o.audience,
+  "idempotency-ttl": (o) => o.runtime.idempotencyTtlMs,
+  hibernate: (o) => o.runtime.hibernateMs,
+  "max-body": (o) => o.runtime.bodyBytesMax,
+  "max-event": (o) => o.eventBytesMax,
+  "max-sessions": (o) => o.runtime.sessionsMax,
+  "max-sessions-per-principal": (o) => o.runtime.sessionsPerPrincipalMax,
+  "max-streams": (o) => o.runtime.streamsPerSessionMax,
+  "max-calls": (o) => o.runtime.callsPerSessionMax,
+  "max-viewports": (o) => o.runtime.viewportsMax,
+  "header-timeout": (o) => o.requests.headersMs,
+  "body-timeout": (o) => o.requests.wholeRequestMs,
+  "keep-alive": (o) => o.requests.keepAliveMs,
+  "drain-timeout": (o) => o.drainTimeoutMs,
 };
 
 const file = { kind: "sqlite", path: "./holdfast.db", durability: "process" };
@@ -63,6 +81,26 @@ const table: readonly [name: string, fallback: unknown, text: string, value: unk
   ["allowed-origin", [], "https://a.example", ["https://a.example"]],
   ["allowed-host", [], "mcp.example:8443", ["mcp.example:8443"]],
   ["log-level", "info", "debug", "debug"],
+  ["public-url", undefined, "https://mcp.example", "https://mcp.example/mcp"],
+  ["public-url", undefined, "https://mcp.example/", "https://mcp.example/mcp"],
+  ["public-url", undefined, "https://MCP.example/a/b", "https://mcp.example/a/b"],
+  ["auth", { kind: "none" }, "none", { kind: "none" }],
+  ["auth", { kind: "none" }, "bearer:./t.txt", { kind: "bearer", file: "./t.txt" }],
+  ["auth", { kind: "none" }, "jwt:https://a.b/c", { kind: "jwt", issuer: "https://a.b/c" }],
+  ["auth", { kind: "none" }, "jwt:http://[::1]:9", { kind: "jwt", issuer: "http://[::1]:9" }],
+  ["idempotency-ttl", 24 * 60 * minute, "1h", 60 * minute],
+  ["hibernate", 0, "5m", 5 * minute],
+  ["max-body", 4 * 2 ** 20, "64kb", 64 * 2 ** 10],
+  ["max-event", 32 * 2 ** 20, "1mb", 2 ** 20],
+  ["max-sessions", 10_000, "5", 5],
+  ["max-sessions-per-principal", 1000, "5", 5],
+  ["max-streams", 256, "5", 5],
+  ["max-calls", 256, "5", 5],
+  ["max-viewports", 20_000, "5", 5],
+  ["header-timeout", 10_000, "5s", 5000],
+  ["body-timeout", 60_000, "2m", 2 * minute],
+  ["keep-alive", 65_000, "5s", 5000],
+  ["drain-timeout", 30_000, "0", 0],
 ];
 
 test.each(table)(
@@ -80,8 +118,37 @@ test.each(table)(
   },
 );
 
-test("the table above has every option", () => {
-  expect(new Set(table.map(([name]) => name))).toEqual(new Set(serveOptionRows.map((r) => r.name)));
+test("--audience and its variable: default, value, and which wins", () => {
+  const audience = (argv: string, env = {}) =>
+    options(`--auth jwt:https://id.example ${argv}`, env).audience;
+  expect(audience("")).toBe(undefined);
+  expect(audience("--audience api://x")).toBe("api://x");
+  expect(audience("", { HOLDFAST_AUDIENCE: "api://x" })).toBe("api://x");
+  expect(audience("--audience api://x", { HOLDFAST_AUDIENCE: "api://y" })).toBe("api://x");
+});
+
+test("every option has a row above", () => {
+  const tested = new Set([...table.map(([name]) => name), "audience"]);
+  expect(tested).toEqual(new Set(serveOptionRows.map((r) => r.name)));
+});
+
+test("the defaults of the help are those of the session runtime", () => {
+  const { runtime } = options("");
+  expect(runtime).toEqual({ ...defaultOptions, path: "/mcp", sharesKeys: true });
+});
+
+test(`${verifies("X-03")}keys are shared only on loopback, and only where nobody is asked who he is`, () => {
+  const isShared = (argv: string) => options(argv).runtime.sharesKeys;
+  for (const host of ["127.0.0.1", "127.0.0.2", "::1", "localhost"]) {
+    expect(isShared(`--host ${host}`)).toBe(true);
+  }
+  for (const argv of ["--host 0.0.0.0", "--host ::", "--host 10.0.0.1", "--auth bearer:f"]) {
+    expect(isShared(argv)).toBe(false);
+  }
+});
+
+test("the headers of a request have no more time than the whole of it", () => {
+  expect(options("--body-timeout 3s").requests.headersMs).toBe(3000);
 });
 
 test("lists: repeated on the line, by comma in a variable, and the line replaces the variable", () => {
@@ -114,6 +181,25 @@ test.each([
   ["--log memory: --durability power", {}, /--durability belongs to a sqlite: log/],
   ["--log memory:", { HOLDFAST_DURABILITY: "process" }, /--durability belongs to a sqlite: log/],
   ["--durability memory", {}, /--durability: "memory" is not one of process, power/],
+  ["--auth basic", {}, /--auth: "basic" is none of none, bearer:FILE, jwt:ISSUER/],
+  ["--auth bearer:", {}, /--auth: "bearer:" is none of/],
+  ["--auth jwt:http://id.example", {}, /is no issuer; write it .* https/],
+  ["--auth jwt:https://me:secret@id.example", {}, /^(?!.*secret).*is no issuer/],
+  ["--auth jwt:https://id.example?x", {}, /is no issuer/],
+  ["--audience x", {}, /--audience belongs to --auth jwt:ISSUER; --auth is none/],
+  ["--auth bearer:f", { HOLDFAST_AUDIENCE: "x" }, /--audience belongs to .* is bearer/],
+  ["--auth jwt:https://id.example --host ::", {}, /what tokens must be made for .*--public-url/],
+  ["--public-url mcp.example", {}, /--public-url: "mcp.example" is no URL/],
+  ["--public-url ftp://mcp.example", {}, /is no URL/],
+  ["--public-url https://mcp.example/?a", {}, /is no URL/],
+  ["--public-url https://me:secret@mcp.example", {}, /^(?!.*secret).*is no URL/],
+  ["--max-body 1000", {}, /--max-body: 1000 is too small; the least is 1 KB/],
+  ["--max-event 1gb", {}, /--max-event: 1gb is too large; the most is 256 MB/],
+  ["--max-sessions 0", {}, /--max-sessions: "0" is no whole number/],
+  ["--header-timeout 0", {}, /--header-timeout: 0 is too short/],
+  ["--body-timeout 0s", {}, /--body-timeout: 0s is too short/],
+  ["--keep-alive 0", {}, /--keep-alive: 0 is too short/],
+  ["--idempotency-ttl 0", {}, /--idempotency-ttl: 0 is too short/],
   ["--prot 1", {}, /Unknown option '--prot'.*--port/],
   ["--port", {}, /argument missing/],
   ["node x.js", {}, /Put -- before the command: holdfast serve \[options\] -- node x.js/],

@@ -2,12 +2,16 @@
  * One gateway in this process: log, children, session runtime and listener put together, and taken
  * apart in the reverse order. No terminal, no signals: main.ts has those.
  */
+import { performance } from "node:perf_hooks";
 import { type EventLog, memoryLog } from "@holdfast/log";
 import { sqliteLog } from "@holdfast/log-sqlite";
 import { createSessionRuntime } from "@holdfast/server";
 import type { Logger } from "pino";
+import { openGate } from "./auth/gate.ts";
+import { drainAndClose } from "./draining.ts";
 import { childEnvironment, findCommandFault } from "./environment.ts";
-import { type Listener, listen } from "./listen.ts";
+import { type Handler, type Listener, listen } from "./listen.ts";
+import { isLoopback, isWildcard } from "./option-values.ts";
 import type { LogChoice, ServeOptions } from "./serve-options.ts";
 import { startError, stdioDefaults, stdioUpstreams } from "./stdio-upstream.ts";
 
@@ -19,11 +23,11 @@ export interface ServeTask {
 }
 
 export interface Serving {
-  /** Of the MCP endpoint. */
+  /** Of the MCP endpoint, here. */
   readonly url: string;
   /**
-   * End cleanly: take no new connection, let viewports go, end the children, close the log. No
-   * session ends by it [C S-01].
+   * End cleanly, within the time that the options give [C D-02]: let running calls end, let
+   * viewports go, end the children, close the log. No session ends by it [C S-01].
    */
   stop(): Promise<void>;
   /** End the children at once; for a process that exits in this very moment. */
@@ -34,35 +38,45 @@ export interface Serving {
  * Begin to serve.
  *
  * @throws {@link HoldfastError} `ERR_UPSTREAM_START` for a command that cannot be run, what opening
- * the log throws, `ERR_OPTION` for a place that cannot be listened on
+ * the log throws, `ERR_OPTION` for a file of tokens that cannot be used or a place that cannot be
+ * listened on
  */
 export async function startServing(task: ServeTask, logger: Logger): Promise<Serving> {
   const { options, command, args } = task;
+  const { host, port, requests, eventBytesMax } = options;
   const env = childEnvironment(task.env);
   const fault = findCommandFault(command, env);
   if (fault !== undefined) throw startError(command, Object.assign(new Error(), { code: fault }));
-  const upstreams = stdioUpstreams({ ...stdioDefaults, command, args, env, logger });
+  const gate = await openGate(options, logger, () => performance.now());
+  const { authenticate } = gate;
+  const settings = { ...stdioDefaults, eventBytesMax, command, args, env, logger };
+  const upstreams = stdioUpstreams(settings);
   const runtime = createSessionRuntime({
     log: openLog(options.log),
     upstream: upstreams,
     options: { ...options.runtime, allowedHosts: allowedHosts(options) },
     logger,
+    ...(authenticate === undefined ? {} : { authenticate }),
   });
   await runtime.ready();
   let listener: Listener;
+  let handler: Handler = runtime.node;
   try {
-    listener = await listen(options, runtime.node);
+    listener = await listen({ host, port, requests }, (req, res) => handler(req, res));
   } catch (error) {
     await runtime.close();
     throw error;
   }
+  const url = `${listener.origin}${options.runtime.path ?? "/"}`;
+  const publicUrl = options.publicUrl ?? (isWildcard(host) ? undefined : url);
+  if (publicUrl !== undefined) handler = gate.publish(publicUrl, runtime.node);
+  if (authenticate === undefined && !isLoopback(host)) {
+    logger.warn({ host }, "whoever reaches this address may call the server: there is no --auth");
+  }
+  const timeoutMs = options.drainTimeoutMs;
   return {
-    url: `${listener.origin}${options.runtime.path ?? "/"}`,
-    stop: async () => {
-      listener.stop();
-      await runtime.close();
-      await listener.close();
-    },
+    url,
+    stop: () => drainAndClose({ runtime, listener, logger, timeoutMs }),
     killChildren: upstreams.killAll,
   };
 }
@@ -72,13 +86,9 @@ function openLog(choice: LogChoice): EventLog {
   return sqliteLog(choice.path, { durability: choice.durability });
 }
 
-/** An address that was named to listen on may be named by clients: no page can take it [C P-01]. */
-function allowedHosts({ host, runtime }: ServeOptions): readonly string[] {
-  if (isWildcard(host)) return runtime.allowedHosts;
-  return [...runtime.allowedHosts, host.includes(":") ? `[${host}]` : host];
-}
-
-/** All addresses of the machine. */
-export function isWildcard(host: string): boolean {
-  return host === "0.0.0.0" || host === "::";
+/** Names that were given to the endpoint may be named by clients: no page can take them [C P-01]. */
+function allowedHosts({ host, publicUrl, runtime }: ServeOptions): readonly string[] {
+  const own = isWildcard(host) ? [] : [host.includes(":") ? `[${host}]` : host];
+  const published = publicUrl === undefined ? [] : [new URL(publicUrl).host];
+  return [...runtime.allowedHosts, ...own, ...published];
 }

@@ -10,16 +10,11 @@ import { stripVTControlCharacters } from "node:util";
 import { errorMessageText, HoldfastError } from "@holdfast/contract";
 import type { Upstream, UpstreamEvents, UpstreamFactory } from "@holdfast/server";
 import type { Logger } from "pino";
-import {
-  type Child,
-  type ChildCommand,
-  endChild,
-  settlesWithin,
-  startChild,
-} from "./child-process.ts";
+import { type Child, type ChildCommand, endChild, startChild } from "./child-process.ts";
 import { logStderr } from "./child-stderr.ts";
 import { createLineFramer, type Framed } from "./line-framing.ts";
 import { identifyOversized } from "./oversized-message.ts";
+import { settlesWithin } from "./settles-within.ts";
 
 export interface StdioUpstreamSettings extends ChildCommand {
   /** Largest message that is taken from the child, bytes. */

@@ -38,18 +38,31 @@ export function parseDuration(text: string): Parsed<number> {
   return { ok: true, value: ms };
 }
 
+/** Read a duration that has to pass: not 0, which would be no limit, or none at all. */
+export function parseLapse(text: string): Parsed<number> {
+  const parsed = parseDuration(text);
+  if (parsed.ok && parsed.value === 0) return wrong(`${text} is too short; the least is 1ms`);
+  return parsed;
+}
+
 /**
  * Read a size.
  *
  * @param text - `64kb`, `4mb`, `1gb` (of 1024), or a plain number of bytes
- * @returns bytes, at least 1
+ * @returns bytes, from `min` to `max`, both included
  */
-export function parseSize(text: string): Parsed<number> {
+export function parseSize(
+  text: string,
+  min = 1,
+  max: number = Number.MAX_SAFE_INTEGER,
+): Parsed<number> {
   const match = /^([0-9]+)(|b|kb|mb|gb)$/.exec(text.toLowerCase());
   const bytes = scaled(match, bytesPerUnit);
   if (bytes === undefined || bytes < 1) {
     return wrong(`"${text}" is no size; write it like 64kb, 4mb, or as a number of bytes`);
   }
+  if (bytes < min) return wrong(`${text} is too small; the least is ${sizePhrase(min)}`);
+  if (bytes > max) return wrong(`${text} is too large; the most is ${sizePhrase(max)}`);
   return { ok: true, value: bytes };
 }
 

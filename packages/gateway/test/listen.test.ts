@@ -3,6 +3,7 @@ import {
   NoResponseError,
   onDispose,
   openExchange,
+  patienceMs,
   type RawRequest,
   type RawResponse,
   rawRequest,
@@ -10,22 +11,18 @@ import {
   within,
 } from "@holdfast/testkit";
 import { afterEach, expect, test } from "vitest";
-import {
-  type Handler,
-  type Listener,
-  listen,
-  type RequestLimits,
-  requestLimits,
-} from "../src/listen.ts";
+import { type Handler, type Listener, listen, type RequestLimits } from "../src/listen.ts";
 
 afterEach(disposeAll);
 
-const anywhere = { host: "127.0.0.1", port: 0 };
+const requests: RequestLimits = { headersMs: 10_000, wholeRequestMs: 60_000, keepAliveMs: 65_000 };
+const anywhere = { host: "127.0.0.1", port: 0, requests };
 const hello: Handler = (_request, response) => void response.end("hello");
 
 async function start(handler: Handler, limits: Partial<RequestLimits> = {}): Promise<Listener> {
-  const listener = await listen(anywhere, handler, { ...requestLimits, ...limits });
-  onDispose(() => listener.close());
+  const settings = { ...anywhere, requests: { ...requests, ...limits } };
+  const listener = await listen(settings, handler);
+  onDispose(() => listener.close(0));
   return listener;
 }
 
@@ -65,7 +62,7 @@ test.each<[string, Omit<RawRequest, "url">, number, RegExp]>([
 );
 
 test(`${verifies("D-03")}headers that do not come are not waited for`, async () => {
-  const { origin } = await start(hello, { headersMs: 50, wholeRequestMs: 60, checkEveryMs: 10 });
+  const { origin } = await start(hello, { headersMs: 50, wholeRequestMs: 60 });
   const response = await rawRequest({ url: origin, head: "GET / HTTP/1.1\r\nhost: x\r\n" });
   expectRefusal(response, 408, /in time/);
 });
@@ -74,7 +71,6 @@ test(`${verifies("D-03", "c060")}a body that does not come is not waited for`, a
   const { origin } = await start((request) => void request.resume(), {
     headersMs: 50,
     wholeRequestMs: 60,
-    checkEveryMs: 10,
   });
   const body = { method: "POST", body: "0123456789", bodyBytesSent: 3 };
   expectRefusal(await rawRequest({ url: origin, ...body }), 408, /in time/);
@@ -86,7 +82,7 @@ test(`${verifies("c032")}a response may take longer than any limit on a request`
       response.write("begun ");
       setTimeout(() => response.end("and done"), 300);
     },
-    { headersMs: 20, wholeRequestMs: 30, checkEveryMs: 5, keepAliveMs: 40 },
+    { headersMs: 20, wholeRequestMs: 30, keepAliveMs: 40 },
   );
   expect((await rawRequest({ url: origin })).text).toBe("begun and done");
 });
@@ -112,14 +108,37 @@ test("a request without Host reaches the handler", async () => {
 
 test("a port in use is an error with a fix", async () => {
   const { port } = await start(hello);
-  await expect(listen({ host: "127.0.0.1", port }, hello)).rejects.toMatchObject({
+  await expect(listen({ ...anywhere, port }, hello)).rejects.toMatchObject({
     message: `Port ${port} on 127.0.0.1 is in use.`,
     hint: expect.stringContaining("--port 0"),
   });
-  await expect(listen({ host: "203.0.113.1", port: 0 }, hello)).rejects.toMatchObject({
+  await expect(listen({ ...anywhere, host: "203.0.113.1" }, hello)).rejects.toMatchObject({
     message: expect.stringContaining("listen on 203.0.113.1"),
     hint: expect.stringContaining("--host 127.0.0.1"),
   });
+});
+
+test("a listener that drains ends each connection with its next response", async () => {
+  const listener = await start(hello);
+  const headers = { connection: "keep-alive" };
+  expect((await rawRequest({ url: listener.origin, headers })).headers.connection).toBe(
+    "keep-alive",
+  );
+  listener.drain();
+  expect((await rawRequest({ url: listener.origin, headers })).headers.connection).toBe("close");
+});
+
+test("close waits for open responses, as long as it is told to", async () => {
+  const open: (() => void)[] = [];
+  const listener = await start((_request, response) => {
+    response.write("begun");
+    open.push(() => void response.end(" done"));
+  });
+  const exchange = await openExchange({ url: listener.origin });
+  const closed = listener.close(patienceMs);
+  open[0]?.();
+  expect(await exchange.text()).toBe("begun done");
+  await within(closed, "the listener to close", patienceMs / 2);
 });
 
 test("stop takes no new connection and lets open responses end; close cuts them", async () => {
@@ -134,6 +153,6 @@ test("stop takes no new connection and lets open responses end; close cuts them"
   await expect(rawRequest({ url: listener.origin })).rejects.toThrow(NoResponseError);
   open[0]?.();
   expect(await first.text()).toBe("begun done");
-  await within(listener.close(), "the listener to close");
+  await within(listener.close(0), "the listener to close");
   expect((await second.ended).how).not.toBe("end");
 });

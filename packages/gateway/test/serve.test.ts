@@ -82,7 +82,7 @@ test("a second signal ends it at once, and takes a child along that heeds nothin
   await openSession(gateway.url);
   const gone = closeOf(await within(connected, "the child"));
   gateway.signal("SIGINT");
-  await gateway.line(/stopping/);
+  await gateway.line(/draining: 0 calls/);
   const again = setInterval(() => gateway.signal("SIGINT"), 50);
   const exit = await within(gateway.exited, "the exit").finally(() => clearInterval(again));
   expect(exit).toEqual({ code: 130, signal: null });

@@ -1,0 +1,67 @@
+/**
+ * The text of each option: command line over variable over default; and the first thing that is
+ * wrong with it. Pure; knows no option by its name.
+ */
+import { serveOptionRows, variableOf } from "./option-rows.ts";
+import type { Parsed } from "./units.ts";
+
+/** What is wrong with a command line, and what to do where that is not said; a sentence each. */
+export interface WrongUse {
+  readonly problem: string;
+  readonly fix?: string;
+}
+
+/** Texts of the command line, by the name of the option: each time that it was given. */
+export type GivenOptions = Readonly<Record<string, readonly string[]>>;
+
+export type Env = Readonly<Record<string, string | undefined>>;
+
+export interface OptionReader {
+  /** The first is what the user is told. */
+  readonly problems: WrongUse[];
+  isGiven(name: string): boolean;
+  /** Read the one value of an option; after a problem, some value that nobody will see. */
+  value<T>(name: string, parse: (text: string) => Parsed<T>): T;
+  list(name: string): readonly string[];
+}
+
+/**
+ * @param given - what the command line says
+ * @param env - the environment
+ * @param fallbacks - other defaults for some of the options, by name
+ */
+export function createOptionReader(
+  given: GivenOptions,
+  env: Env,
+  fallbacks: Readonly<Record<string, string>>,
+): OptionReader {
+  const problems: WrongUse[] = [];
+  const variable = (name: string) => env[variableOf(name)]?.trim() || undefined;
+  const fallback = (name: string) =>
+    fallbacks[name] ?? serveOptionRows.find((row) => row.name === name)?.fallback ?? "";
+  return {
+    problems,
+    isGiven: (name) => given[name] !== undefined || variable(name) !== undefined,
+    value: (name, parse) => {
+      const onLine = given[name]?.at(-1);
+      const text = onLine ?? variable(name) ?? fallback(name);
+      const parsed = parse(text);
+      if (parsed.ok) return parsed.value;
+      const source = onLine === undefined ? variableOf(name) : `--${name}`;
+      problems.push({
+        problem: `${source}: ${parsed.problem}.`,
+        fix: "See holdfast serve --help.",
+      });
+      // What a default would give stands in, so that the reading can go on to the one report.
+      const standIn = parse(fallback(name));
+      if (!standIn.ok) throw new Error(`the default of --${name} is no value: ${standIn.problem}`);
+      return standIn.value;
+    },
+    list: (name) =>
+      given[name] ??
+      (variable(name) ?? fallback(name))
+        .split(",")
+        .map((item) => item.trim())
+        .filter((item) => item !== ""),
+  };
+}

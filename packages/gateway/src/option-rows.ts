@@ -1,0 +1,78 @@
+/**
+ * The options of `holdfast serve`: one table from which come the command line, the `HOLDFAST_…`
+ * variables, the defaults and the help. What the texts mean is read in serve-options.ts.
+ */
+
+export interface OptionRow {
+  /** Without the dashes. */
+  readonly name: string;
+  readonly value: string;
+  readonly fallback: string;
+  readonly group: string;
+  readonly help: string;
+  /** May be given several times; its variable is a list by comma. */
+  readonly isList?: true;
+}
+
+const where = "Where it listens:";
+const access = "Who may ask:";
+const kept = "What is kept, and for how long (per session):";
+const wire = "On the wire:";
+const limits = "Limits:";
+const other = "Other:";
+
+export const serveOptionRows: readonly OptionRow[] = [
+  row(where, "host", "ADDRESS", "127.0.0.1", "address to listen on"),
+  row(where, "port", "PORT", "8848", "port; 0 for any free one"),
+  row(where, "path", "PATH", "/mcp", "path of the MCP endpoint"),
+  row(where, "public-url", "URL", "", "how clients reach it, where that is not its address"),
+  row(access, "auth", "HOW", "none", "none; bearer:FILE, lines TOKEN SUBJECT; jwt:ISSUER"),
+  row(access, "audience", "URL", "", "what a jwt must be made for, if not the public URL"),
+  list(access, "allowed-origin", "ORIGIN", "allow this Origin beside loopback (repeatable)"),
+  list(access, "allowed-host", "HOST", "allow this Host beside loopback (repeatable)"),
+  row(kept, "log", "WHERE", "sqlite:./holdfast.db", "the event log: sqlite:FILE, or memory:"),
+  row(kept, "durability", "LEVEL", "process", "loss that sqlite survives: process, or power"),
+  row(kept, "window", "TIME", "30m", "how long events are kept, and clients may be away"),
+  row(kept, "max-events", "N", "10000", "cap on events, results excepted"),
+  row(kept, "max-bytes", "SIZE", "64mb", "cap on bytes"),
+  row(kept, "idle-ttl", "TIME", "30m", "end a session that was idle for so long"),
+  row(kept, "client-reconnect", "TIME", "3m", "the longest a client takes to come back"),
+  row(kept, "idempotency-ttl", "TIME", "24h", "how long idempotency keys keep their result"),
+  row(kept, "hibernate", "TIME", "0", "end the child after so much quiet; 0 for never"),
+  row(wire, "heartbeat", "TIME", "15s", "a comment on each idle stream this often; 0 for none"),
+  row(wire, "retry", "TIME", "1s", "how long clients wait before they reconnect"),
+  row(wire, "viewport-max", "TIME", "0", "let each response go after so long; 0 for never"),
+  row(wire, "gap-signal", "HOW", "auto", "how lost events are told: auto, status, in-band"),
+  list(wire, "no-prime", "NAME", "no priming event for the client of this name (repeatable)"),
+  row(limits, "max-body", "SIZE", "4mb", "largest body of a request"),
+  row(limits, "max-event", "SIZE", "32mb", "largest message of the MCP server"),
+  row(limits, "max-sessions", "N", "10000", "sessions in all"),
+  row(limits, "max-sessions-per-principal", "N", "1000", "sessions of one principal"),
+  row(limits, "max-streams", "N", "256", "streams with a running call, per session"),
+  row(limits, "max-calls", "N", "256", "calls in flight, per session"),
+  row(limits, "max-viewports", "N", "20000", "open responses in all"),
+  row(limits, "header-timeout", "TIME", "10s", "time for the headers of a request to arrive"),
+  row(limits, "body-timeout", "TIME", "60s", "time for a whole request to arrive"),
+  row(limits, "keep-alive", "TIME", "65s", "close a connection that was idle for so long"),
+  row(other, "drain-timeout", "TIME", "30s", "time to stop in: running calls may end until then"),
+  row(other, "log-level", "LEVEL", "info", "trace, debug, info, warn, error, fatal, silent"),
+];
+
+/** The variable that stands for an option: `max-events` → `HOLDFAST_MAX_EVENTS`. */
+export function variableOf(name: string): string {
+  return `HOLDFAST_${name.toUpperCase().replaceAll("-", "_")}`;
+}
+
+function row(
+  group: string,
+  name: string,
+  value: string,
+  fallback: string,
+  help: string,
+): OptionRow {
+  return { group, name, value, fallback, help };
+}
+
+function list(group: string, name: string, value: string, help: string): OptionRow {
+  return { group, name, value, fallback: "", help, isList: true };
+}
