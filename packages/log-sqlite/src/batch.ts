@@ -1,32 +1,18 @@
 /** Many commits, one transaction: carried out in their order, or none of them. */
 import assert from "node:assert/strict";
 import {
-  type Attempts,
   type Commit,
   type CommitOutcome,
   createEvictionTally,
   type Eviction,
-  type Followers,
-  type LogSettings,
-  type LogTime,
   type Plan,
   planCommit,
   type SessionId,
 } from "@holdfast/log";
 import type { SessionEntry } from "./book.ts";
 import { enforceCaps } from "./caps.ts";
-import type { Recent } from "./recent.ts";
-import { type Writer, writePlan } from "./write.ts";
-
-/** What the commits of an open log work with. */
-export interface Desk extends Writer {
-  readonly settings: LogSettings;
-  readonly incarnation: string;
-  readonly time: LogTime;
-  readonly followers: Followers;
-  readonly attempts: Attempts;
-  readonly recent: Recent;
-}
+import type { Desk } from "./desk.ts";
+import { writePlan } from "./write.ts";
 
 export interface Request {
   readonly session: SessionId;

@@ -25,13 +25,22 @@ export function takeLock(file: string, nowMs: number): Lock {
     if (!isBusy(error)) throw error;
     throw lockedError(file, readHolder(holder), error);
   }
-  writeFileSync(holder, JSON.stringify({ pid: process.pid, since: new Date(nowMs).toISOString() }));
+  tellHolder(holder, nowMs);
   return {
     release: () => {
       rmSync(holder, { force: true });
       db.close();
     },
   };
+}
+
+function tellHolder(file: string, nowMs: number): void {
+  const holder: Holder = { pid: process.pid, since: new Date(nowMs).toISOString() };
+  try {
+    writeFileSync(file, JSON.stringify(holder));
+  } catch {
+    // A full disk: the lock holds without it, its message is shorter.
+  }
 }
 
 function lockedError(file: string, holder: Holder | undefined, cause: unknown): LogError {

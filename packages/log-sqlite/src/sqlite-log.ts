@@ -2,11 +2,10 @@
  * The event log in a SQLite file: the embedded default, for one process at a time.
  *
  * A thin shell: commits of one turn of the event loop wait here and are written in one transaction
- * (batch.ts); reads judge a cursor and show what is after it; the rest is opening and closing.
+ * (batch.ts); reads are in read.ts, what time undoes in sweep.ts, opening and closing in file.ts.
  */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { isAbsolute, resolve } from "node:path";
+import { resolve } from "node:path";
 import { type EventPlace, LogError } from "@holdfast/contract";
 import {
   type Attempts,
@@ -18,10 +17,7 @@ import {
   type EventLog,
   type Eviction,
   type Followers,
-  judge,
-  type LoggedEvent,
   type LogSettings,
-  placeAt,
   type ReadLimit,
   type ReadOutcome,
   randomIncarnation,
@@ -29,15 +25,14 @@ import {
   type SessionState,
   type StreamState,
   type SweepOutcome,
-  startLogTime,
 } from "@holdfast/log";
-import { type Answer, type Desk, type Request, runBatch } from "./batch.ts";
-import { type CacheBounds, createBook, type StreamEntry } from "./book.ts";
+import { type Answer, type Request, runBatch } from "./batch.ts";
+import type { CacheBounds } from "./book.ts";
+import { readBootId } from "./boot-id.ts";
+import { type Desk, openDesk } from "./desk.ts";
 import { workingFault } from "./faults.ts";
 import { closeFile, type LogFile, openFile } from "./file.ts";
-import { createRecent } from "./recent.ts";
-import { kindOf } from "./rows.ts";
-import type { EventRow } from "./statements.ts";
+import { readAfter } from "./read.ts";
 import { type Sweep, sweepStep } from "./sweep.ts";
 import type { SqliteDurability } from "./takeover.ts";
 
@@ -60,8 +55,9 @@ interface Opened {
   readonly file: LogFile;
   readonly desk: Desk;
   readonly sweep: Sweep;
-  seq: number;
+  /** Log time as the file has it. */
   baseMs: number;
+  /** There were commits since it was written. */
   isBusy: boolean;
 }
 
@@ -95,7 +91,7 @@ class SqliteLog implements EventLog {
   constructor(path: string, options: SqliteLogOptions) {
     this.durability = options.durability ?? "process";
     this.location = `sqlite:${path}`;
-    this.#path = isAbsolute(path) ? path : resolve(path);
+    this.#path = resolve(path);
     this.#bootId = options.bootId ?? readBootId;
     this.#cache = options.cache ?? { sessions: 10_000, streams: 10_000 };
   }
@@ -105,31 +101,12 @@ class SqliteLog implements EventLog {
     const incarnation = (settings.randomIncarnation ?? randomIncarnation)();
     const opening = { bootId: this.#bootId(), durability: this.durability, incarnation };
     const file = openFile(this.#path, opening, settings.clock.wallMs());
-    const recent = createRecent();
-    const book = createBook(file.run, file.meta, this.#followers, recent.drop, this.#cache);
+    const desk = openDesk(file, settings, incarnation, this.#cache, {
+      followers: this.#followers,
+      attempts: this.#attempts,
+    });
     const { baseMs } = file.meta;
-    const opened: Opened = {
-      file,
-      sweep: { passed: 0 },
-      seq: file.seq,
-      baseMs,
-      isBusy: false,
-      desk: {
-        run: file.run,
-        book,
-        settings,
-        incarnation,
-        recent,
-        time: startLogTime(settings.clock, baseMs),
-        followers: this.#followers,
-        attempts: this.#attempts,
-        nextSeq: () => {
-          opened.seq += 1;
-          return opened.seq;
-        },
-      },
-    };
-    this.#opened = opened;
+    this.#opened = { file, desk, baseMs, sweep: { passed: 0 }, isBusy: false };
   }
 
   commit(session: SessionId, commit: Commit): Promise<CommitOutcome> {
@@ -143,16 +120,9 @@ class SqliteLog implements EventLog {
   async read(id: SessionId, cursor: EventPlace, limit: ReadLimit): Promise<ReadOutcome> {
     const { file, desk } = this.#open();
     try {
-      const entry = desk.book.session(id);
-      if (entry === undefined || entry.isPurged) return { kind: "absent" };
-      const { tag } = entry.state;
-      const stream = cursor.tag === tag ? desk.book.stream(entry, cursor.stream) : undefined;
-      const judgement = judge(cursor, tag, stream?.state, desk.incarnation);
-      if (judgement.kind !== "honoured") return judgement;
-      assert(stream !== undefined, "a cursor of an unknown stream was honoured");
-      const events = eventsAfter(desk, entry.id, tag, stream, cursor.position, limit);
+      const outcome = readAfter(desk, id, cursor, limit);
       desk.book.trim();
-      return { kind: "events", events };
+      return outcome;
     } catch (error) {
       throw workingFault(error, file.path);
     }
@@ -293,50 +263,6 @@ class SqliteLog implements EventLog {
   }
 }
 
-function eventsAfter(
-  { run, recent }: Desk,
-  session: number,
-  tag: string,
-  stream: StreamEntry,
-  position: number,
-  limit: ReadLimit,
-): readonly LoggedEvent[] {
-  if (position >= stream.state.head) return [];
-  const shown: LoggedEvent[] = [];
-  let bytes = 0;
-  const isShown = (size: number) => {
-    bytes += size;
-    return shown.length < limit.events && (shown.length === 0 || bytes <= limit.bytes);
-  };
-  const slice = recent.after(stream, position);
-  if (slice !== undefined) {
-    const { events, sizes } = slice.kept;
-    for (let i = slice.from; i < events.length; i += 1) {
-      const event = events[i];
-      if (event === undefined || !isShown(sizes[i] ?? 0)) break;
-      shown.push(event);
-    }
-    return shown;
-  }
-  const number = stream.state.stream;
-  for (const row of run.events.iterate(session, number, position, limit.events)) {
-    const event = row as unknown as EventRow;
-    if (!isShown(event.bytes)) break;
-    const place = placeAt(tag, stream.state, event.position);
-    shown.push({ place, kind: kindOf(event.kind), text: event.text });
-  }
-  return shown;
-}
-
 function rollBack({ file, desk }: Opened): void {
   if (file.db.isTransaction) desk.run.rollback.run();
-}
-
-function readBootId(): string {
-  try {
-    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
-  } catch {
-    // Not Linux: an unclean stop then counts as a possible loss.
-    return "";
-  }
 }

@@ -119,7 +119,8 @@ export const statementTexts = {
   startPurge: "update sessions set purge = 1, data = '' where id = ?",
   purgeEvents: `delete from events where seq in (select seq from events where session = ? limit ?)
     returning bytes`,
-  purgeStreams: `delete from streams where id in (select id from streams where session = ? limit ?)`,
+  purgeStreams: `delete from streams where id in (select id from streams
+    where session = ? limit ?)`,
   endPurge: "update sessions set purge = 2 where id = ?",
   deleteTombstones: `delete from sessions where id in (select id from sessions
     where purge = 2 and ended_at_ms <= ? order by ended_at_ms limit ?) returning name`,

@@ -1,15 +1,11 @@
 /** A plan, written: the rows that it adds and changes, and what is kept in memory of them. */
 import type { Plan, SessionId, StreamState } from "@holdfast/log";
 import type { Book, SessionEntry, StreamEntry } from "./book.ts";
+import type { Desk } from "./desk.ts";
 import { kindNumber, writeCalls, writeRuns, writeStates } from "./rows.ts";
 import type { Statements } from "./statements.ts";
 
-export interface Writer {
-  readonly run: Statements;
-  readonly book: Book;
-  /** The next event's. */
-  nextSeq(): number;
-}
+type Writer = Pick<Desk, "run" | "book" | "nextSeq">;
 
 /** @param known - the session before; `undefined` if the plan creates it */
 export function writePlan(
