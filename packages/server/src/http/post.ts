@@ -41,6 +41,7 @@ export async function handlePost(
     const outcome = await session.open(requests);
     if (outcome.kind !== "opened") return refuseOpen(outcome, requests);
     show(session, reply, headers, outcome, session.isPrimed, endpoint);
+    await firstBytesOut();
     // In the order in which they were sent: a batch may hold notifications too.
     for (const message of read) tell(session, message);
     session.deliver(outcome);
@@ -74,6 +75,7 @@ async function postInitialize(
   const { session, outcome } = await endpoint.sessions.create(message, "");
   if (outcome.kind !== "opened") return refuseOpen(outcome, [message]);
   show(session, reply, { ...headers, "mcp-session-id": session.id }, outcome, false, endpoint);
+  await firstBytesOut();
   session.deliver(outcome);
   return undefined;
 }
@@ -152,7 +154,7 @@ function tell(session: Session, message: Incoming): void {
   else if (message.kind === "response") session.answer(message);
 }
 
-/** [C E-05] The stream begins at once: a first byte leaves before the upstream hears of it. */
+/** [C E-05] The stream begins at once. */
 function show(
   session: Session,
   reply: HttpReply,
@@ -167,6 +169,14 @@ function show(
     : frameComment("stream open");
   const sink = reply.stream({ ...headers, ...eventStreamHeaders });
   session.show(sink, { cursor: opened.begin, preface });
+}
+
+/**
+ * [C E-05] "headers and a first body byte are flushed before the handler runs": what was written in
+ * this turn of the loop leaves at its end, and a handler may keep the process for long.
+ */
+function firstBytesOut(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 function refuseOpen(
