@@ -2,7 +2,13 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { answerOf, type RawSession, type RpcMessage } from "@holdfast/testkit";
+import {
+  acceptBoth,
+  answerOf,
+  openEventStream,
+  type RawSession,
+  type RpcMessage,
+} from "@holdfast/testkit";
 import { type GatewayProcess, scratchDirectory, startGateway } from "./gateway-process.ts";
 
 const script = fileURLToPath(new URL("./worker-server.ts", import.meta.url));
@@ -47,6 +53,30 @@ export async function workerCall(
   args: object,
 ): Promise<string> {
   return textOf(await answerOf(await session.call(name, args)));
+}
+
+/**
+ * Call a tool in the session of another client, past whatever is in front of that one.
+ *
+ * @returns its text
+ */
+export async function callIn(
+  url: string,
+  sessionId: string,
+  name: string,
+  args: object,
+): Promise<string> {
+  const params = { name, arguments: args };
+  const stream = await openEventStream({
+    ...{ url, method: "POST" },
+    body: JSON.stringify({ jsonrpc: "2.0", id: "aside", method: "tools/call", params }),
+    headers: {
+      accept: acceptBoth,
+      "content-type": "application/json",
+      "mcp-session-id": sessionId,
+    },
+  });
+  return textOf(await answerOf(stream));
 }
 
 /** The text of a tool's result. @throws Error when there is none */
