@@ -2,7 +2,13 @@
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { disposeAll, NoResponseError, onDispose, openEventStream, rawRequest } from "@holdfast/testkit";
+import {
+  disposeAll,
+  NoResponseError,
+  onDispose,
+  openEventStream,
+  rawRequest,
+} from "@holdfast/testkit";
 import { afterEach, expect, test } from "vitest";
 import { type Balancer, startBalancer } from "../src/demo/balancer.ts";
 
