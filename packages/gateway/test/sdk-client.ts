@@ -39,6 +39,8 @@ export type Elicited = {
 export interface SdkOptions {
   /** The user: asked by elicitation. Default: answers "blue" at once. */
   readonly user?: () => Promise<Elicited>;
+  /** Told of each log message at once, in order with progress. */
+  readonly onLog?: (message: LogMessage) => void;
   /** Let v2 negotiate: the 2026-07-28 revision first. */
   readonly isAutomatic?: boolean;
 }
@@ -55,7 +57,6 @@ export interface SdkClient {
   /** Log messages, and numbers of updated resources, as they came. */
   readonly logged: LogMessage[];
   readonly updated: string[];
-  readonly onLogged: Signal<LogMessage>;
   readonly onUpdated: Signal<string>;
   readonly requests: SeenRequest[];
   readonly onRequest: Signal<SeenRequest>;
@@ -105,7 +106,7 @@ export async function startWork(
 
 export async function connectV1(
   url: string,
-  { user = async () => blue }: SdkOptions = {},
+  { user = async () => blue, onLog = () => {} }: SdkOptions = {},
 ): Promise<SdkClient> {
   const client = new ClientV1(info, { capabilities });
   const seen = watcher();
@@ -114,7 +115,7 @@ export async function connectV1(
   client.setRequestHandler(ListRootsRequestSchema, () => roots);
   client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => {
     seen.logged.push(params);
-    seen.onLogged.emit(params);
+    onLog(params);
   });
   client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => {
     seen.updated.push(params.uri);
@@ -130,7 +131,7 @@ export async function connectV1(
 }
 
 export async function connectV2(url: string, options: SdkOptions = {}): Promise<SdkClient> {
-  const { user = async () => blue, isAutomatic = false } = options;
+  const { user = async () => blue, onLog = () => {}, isAutomatic = false } = options;
   const mode = isAutomatic ? "auto" : "legacy";
   const client = new ClientV2(info, { capabilities, versionNegotiation: { mode } });
   const seen = watcher();
@@ -139,7 +140,7 @@ export async function connectV2(url: string, options: SdkOptions = {}): Promise<
   client.setRequestHandler("roots/list", () => roots);
   client.setNotificationHandler("notifications/message", ({ params }) => {
     seen.logged.push(params);
-    seen.onLogged.emit(params);
+    onLog(params);
   });
   client.setNotificationHandler("notifications/resources/updated", ({ params }) => {
     seen.updated.push(params.uri);
@@ -160,7 +161,6 @@ function watcher() {
     ...{ requests, onRequest },
     logged: [] as LogMessage[],
     updated: [] as string[],
-    onLogged: signal<LogMessage>("log message"),
     onUpdated: signal<string>("resource update"),
     fetch: async (url: string | URL, init?: RequestInit): Promise<Response> => {
       const response = await fetch(url, init);
