@@ -1,33 +1,63 @@
 /**
- * Measurements, as ratios within one run: `npm run bench -- call`. Fails when a bound is broken.
+ * Measurements, as ratios within one run: `npm run bench -- call resume append memory`, or `all`.
+ * Fails when a bound is broken. With `--write` the reports go into docs/benchmarks.md too.
  */
+import { readFileSync, writeFileSync } from "node:fs";
+import { availableParallelism, cpus } from "node:os";
 import { parseArgs } from "node:util";
+import { measureAppend } from "./append.ts";
 import { measureCall } from "./call.ts";
+import { measureMemory } from "./memory.ts";
 import { isHeld, type Report, writeReport } from "./report.ts";
+import { measureResume } from "./resume.ts";
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    rounds: { type: "string", default: "5" },
-    calls: { type: "string", default: "3000" },
-  },
-});
+const rounds = 5;
 
-const rounds = Number(values.rounds);
+const measurements: ReadonlyMap<string, () => Promise<Report>> = new Map([
+  ["call", () => measureCall({ rounds, calls: 3_000 })],
+  ["resume", () => measureResume({ rounds, resumes: 500 })],
+  ["append", () => measureAppend({ rounds, batches: 500 })],
+  ["memory", () => measureMemory({ sessions: 2_000 })],
+]);
 
-const measurements: Readonly<Record<string, () => Promise<Report>>> = {
-  call: () => measureCall({ rounds, calls: Number(values.calls) }),
+const page = new URL("../docs/benchmarks.md", import.meta.url);
+const marks = {
+  begin: "<!-- figures: made by `npm run bench -- all --write` -->",
+  end: "<!-- end -->",
 };
 
-const reports: Report[] = [];
-for (const name of positionals) {
-  const measure = measurements[name];
-  if (measure === undefined) {
-    console.error(`There is no measurement "${name}"; there are ${Object.keys(measurements)}.`);
-    process.exit(2);
+async function main(): Promise<number> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { write: { type: "boolean", default: false } },
+  });
+  const names = positionals.includes("all") ? [...measurements.keys()] : positionals;
+  const unknown = names.find((name) => !measurements.has(name));
+  if (names.length === 0 || unknown !== undefined) {
+    const known = [...measurements.keys(), "all"].join(", ");
+    console.error(`Say what to measure${unknown && `; there is no "${unknown}"`}: ${known}.`);
+    return 2;
   }
-  const report = await measure();
-  console.log(`\n${writeReport(report)}`);
-  reports.push(report);
+  const reports: Report[] = [];
+  for (const name of names) {
+    const report = await measurements.get(name)?.();
+    if (report === undefined) continue;
+    console.log(`\n${writeReport(report)}`);
+    reports.push(report);
+  }
+  if (values.write) writePage(reports);
+  return reports.every(({ bounds }) => bounds.every(isHeld)) ? 0 : 1;
 }
-process.exitCode = reports.every(({ bounds }) => bounds.every(isHeld)) ? 0 : 1;
+
+/** Put the figures between the page's marks; what stands around them is written by hand. */
+function writePage(reports: readonly Report[]): void {
+  const text = readFileSync(page, "utf8");
+  const [before, rest] = text.split(marks.begin);
+  const after = rest?.split(marks.end)[1];
+  if (before === undefined || after === undefined) throw new Error(`${page} has lost its marks.`);
+  const machine = `${availableParallelism()} cores (${cpus()[0]?.model.trim()}), Node ${process.version}`;
+  const figures = [`Measured on ${machine}.`, ...reports.map(writeReport)].join("\n\n");
+  writeFileSync(page, `${before}${marks.begin}\n\n${figures}\n\n${marks.end}${after}`);
+}
+
+process.exitCode = await main();

@@ -8,6 +8,7 @@ import type { Answer, Question } from "./serve-measured.ts";
 
 export interface MeasuredProcess {
   readonly port: number;
+  readonly pid: number | undefined;
   /** What the server has to say beside its port. */
   readonly facts: unknown;
   /** Processor time since its start, user and system together, microseconds. */
@@ -46,6 +47,7 @@ export async function startMeasured(
   };
   return {
     port: listening.port,
+    pid: child.pid,
     facts: listening.facts,
     cpuUs: async () => (await ask("usage")).cpuUs,
     memory: () => ask("memory"),

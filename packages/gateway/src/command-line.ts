@@ -16,6 +16,8 @@ export type Invocation =
     }
   /** Serve the demo server. */
   | { readonly kind: "demo-serve"; readonly options: ServeOptions }
+  /** Run the demo; `isJson`: its rows instead of its table. */
+  | { readonly kind: "demo"; readonly isJson: boolean }
   /** Help or version: to stdout. */
   | { readonly kind: "text"; readonly text: string }
   | ({ readonly kind: "wrong" } & WrongUse);
@@ -39,15 +41,21 @@ export function parseCommandLine(argv: readonly string[], env: Env, version: str
   const upstream = dashes < 0 ? [] : argv.slice(dashes + 1);
   let invocation: Invocation | undefined;
   const output: string[] = [];
+  const takesNoCommand = (name: string): Invocation => ({
+    kind: "wrong",
+    problem: `${name} takes no command: it has servers of its own.`,
+    fix: `To serve your own: holdfast serve -- ${upstream.join(" ")}`,
+  });
   const program = createProgram(version, output, {
     serve: (given, extra) => {
       invocation = serveInvocation(given, extra, upstream, env);
     },
+    demo: (isJson) => {
+      invocation = upstream.length > 0 ? takesNoCommand("demo") : { kind: "demo", isJson };
+    },
     demoServe: (given) => {
       if (upstream.length > 0) {
-        const problem = "demo serve takes no command: it serves the demo server.";
-        const fix = `To serve your own: holdfast serve -- ${upstream.join(" ")}`;
-        invocation = { kind: "wrong", problem, fix };
+        invocation = takesNoCommand("demo serve");
         return;
       }
       const fallbacks = { log: `sqlite:./${demoDirectory}/holdfast.db` };
@@ -79,6 +87,7 @@ export function parseServeOptions(argv: readonly string[], env: Env): ServeOptio
 
 interface Actions {
   serve(given: GivenOptions, extra: readonly string[]): void;
+  demo(isJson: boolean): void;
   demoServe(given: GivenOptions): void;
 }
 
@@ -111,11 +120,13 @@ function createProgram(version: string, output: string[], actions: Actions): Com
     .addHelpText("after", serveNotes);
   serve.action((extra: string[]) => actions.serve(serve.opts(), extra));
   const demo = settle(program.command("demo"))
-    .summary("a demo server of our own, to try it on")
-    .description("A small MCP server of our own to try Holdfast on.")
-    .usage("serve [options]");
+    .summary("the double charge and the silent gap, with the stock SDK and with Holdfast")
+    .description("Run both incidents on the stock SDK and on Holdfast, and print what happened.")
+    .usage("[--json]\n       holdfast demo serve [options]")
+    .option("--json", "print the rows as JSON")
+    .action(({ json }: { json?: true }) => actions.demo(json === true));
   const demoServe = settle(demo.command("serve"))
-    .summary("serve it, and show how to cut a call and get its result")
+    .summary("serve a small server of our own, and show how to cut a call and resume it")
     .description(`Serve the demo server. Options as for "holdfast serve".`)
     .usage("[options]")
     .addHelpText("after", "\n");

@@ -83,6 +83,8 @@ export interface Book {
   totals(entry: SessionEntry): Totals;
   addSession(entry: SessionEntry): void;
   addStream(entry: SessionEntry, stream: StreamEntry): void;
+  /** It is read again when it is asked for again. */
+  forgetStream(entry: SessionEntry, stream: StreamEntry): void;
   drop(id: SessionId): void;
   clear(): void;
   /** Back within the bounds. Entries that were handed out before are not to be used after. */
@@ -96,9 +98,10 @@ export function createBook(
   dropRecent: (stream: StreamEntry) => void,
   bounds: CacheBounds,
 ): Book {
-  // Least recently used first.
+  // Least recently used first, once there are many: to keep the order has a price.
   const sessions = new Map<SessionId, SessionEntry>();
   let streamCount = 0;
+  const isHalfFull = () => sessions.size > bounds.sessions / 2 || streamCount > bounds.streams / 2;
 
   const forgetStream = (entry: SessionEntry, stream: StreamEntry) => {
     dropRecent(stream);
@@ -124,7 +127,10 @@ export function createBook(
       const kept = sessions.get(id);
       const entry = kept ?? readSession(run, id);
       if (entry === undefined) return undefined;
-      if (kept !== undefined) sessions.delete(id);
+      if (kept !== undefined) {
+        if (!isHalfFull()) return kept;
+        sessions.delete(id);
+      }
       addSession(entry);
       return entry;
     },
@@ -141,6 +147,7 @@ export function createBook(
     },
     addSession,
     addStream,
+    forgetStream,
     drop,
     clear: () => {
       for (const id of [...sessions.keys()]) drop(id);

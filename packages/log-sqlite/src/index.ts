@@ -1,2 +1,3 @@
 export type { CacheBounds } from "./book.ts";
 export { type SqliteLogOptions, sqliteLog } from "./sqlite-log.ts";
+export type { SqliteDurability } from "./takeover.ts";

@@ -5,6 +5,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import type { SessionId } from "@holdfast/log";
 import { numbered, openScene } from "@holdfast/log/acceptance";
 import { sqliteLog } from "@holdfast/log-sqlite";
 import { disposeAll, onDispose, verifies } from "@holdfast/testkit";
@@ -46,6 +47,42 @@ test(`${verifies("N-05", "c043")}another program's lock: commits are refused who
   await scene.create("b");
   await scene.sweep();
   expect(await scene.texts(session, await scene.at(session, 1, 1))).toEqual(numbered(2, 6));
+});
+
+test(`${verifies("E-03", "N-05")}a failure in the middle of a batch leaves nothing of it`, async () => {
+  const scene = await openScene(sqliteHarness(), { maxEvents: 5 });
+  const session = await scene.create("a");
+  await scene.open(session, 1);
+  await scene.note(session, 1, ...numbered(1, 5));
+  const leave = scene.log.follow(session, 1, () => {});
+  const before = [await scene.log.session(session), await scene.state(session, 1)];
+  const begin = await scene.at(session, 1, 0);
+
+  const other = new DatabaseSync((scene.place as FilePlace).file);
+  other.exec(`create trigger poisoned before insert on events when new.text = 'poison'
+    begin select raise(abort, 'poisoned'); end`);
+  const batch = () => [
+    scene.note(session, 1, "n6"),
+    scene.create("b"),
+    scene.note(session, 1, "poison"),
+    scene.open(session, 2),
+    scene.answer(session, 1, "r"),
+  ];
+  for (let i = 0; i < 2; i += 1) {
+    for (const one of await Promise.allSettled(batch())) {
+      expect(one).toMatchObject({ reason: unavailable });
+    }
+    expect([await scene.log.session(session), await scene.state(session, 1)]).toEqual(before);
+    expect(await scene.texts(session, begin)).toEqual(numbered(1, 5));
+    expect(await scene.log.session("b" as SessionId)).toBeUndefined();
+  }
+  expect(scene.evictions).toEqual([]);
+  other.exec("drop trigger poisoned");
+  other.close();
+
+  expect(await scene.note(session, 1, "n6")).toMatchObject([{ position: 6 }]);
+  expect(await scene.state(session, 1)).toMatchObject({ head: 6, evictedThrough: 1 });
+  leave();
 });
 
 test(`${verifies("c043")}the same attempt, repeated after a failure, takes effect once`, async () => {
@@ -95,6 +132,7 @@ test(`${verifies("N-05", "D-03")}a full disk: refused, intact, and back when the
   const expected = () => Array.from({ length: acknowledged }, (_, i) => large(i + 1));
   expect(await scene.texts(session, begin)).toEqual(expected());
   await expect(scene.note(session, 0, large(0))).rejects.toMatchObject(unavailable);
+  expect((await scene.state(session, 0)).head).toBe(acknowledged);
 
   rmSync(ballast);
   await scene.note(session, 0, large(acknowledged + 1));

@@ -13,6 +13,11 @@ export const attemptsMax = 8;
 /** How many sessions are remembered; those that have not committed for longest are forgotten. */
 const sessionsMax = 10_000;
 
+interface Remembered {
+  readonly id: string;
+  readonly outcome: CommitOutcome;
+}
+
 export interface Attempts {
   recall(session: SessionId, id: string | undefined): CommitOutcome | undefined;
   remember(session: SessionId, id: string | undefined, outcome: CommitOutcome): void;
@@ -21,17 +26,23 @@ export interface Attempts {
 }
 
 export function createAttempts(): Attempts {
-  const bySession = new Map<SessionId, Map<string, CommitOutcome>>();
+  // Newest last, both of them.
+  const bySession = new Map<SessionId, Remembered[]>();
   return {
-    recall: (session, id) => (id === undefined ? undefined : bySession.get(session)?.get(id)),
+    recall: (session, id) => {
+      if (id === undefined) return undefined;
+      return bySession.get(session)?.find((one) => one.id === id)?.outcome;
+    },
     remember: (session, id, outcome) => {
       if (id === undefined) return;
-      const outcomes = bySession.get(session) ?? new Map<string, CommitOutcome>();
-      outcomes.set(id, outcome);
-      if (outcomes.size > attemptsMax) dropFirst(outcomes);
-      // Newest last.
+      const kept = bySession.get(session);
+      const remembered = kept ?? [];
+      remembered.push({ id, outcome });
+      if (remembered.length > attemptsMax) remembered.shift();
+      // The order matters to who is near the bound; to keep it has a price.
+      if (kept !== undefined && bySession.size < sessionsMax / 2) return;
       bySession.delete(session);
-      bySession.set(session, outcomes);
+      bySession.set(session, remembered);
       if (bySession.size > sessionsMax) dropFirst(bySession);
     },
     forget: (session) => void bySession.delete(session),

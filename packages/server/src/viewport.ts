@@ -95,8 +95,16 @@ export class Viewport {
   #wakeUp: (() => void) | undefined;
   #stop: Stop | undefined;
   #isClosed = false;
-  /** Ticks in a row at which the socket had not drained. */
+  /**
+   * What was read and is not written yet. Here alone, and taken out as it is written: a function
+   * that waits for a socket keeps everything that it was given [C E-09].
+   */
+  #unshown: LoggedEvent[] = [];
+  /** The frame that is being written in slices; let go while the socket is blocked. */
+  #large: string | undefined;
+  /** Ticks in a row at which the socket had not drained since the one before. */
   #stalledTicks = 0;
+  #isStalled = false;
   /** Set while a frame is half written: no comment may stand in it. */
   #isMidFrame = false;
 
@@ -115,19 +123,9 @@ export class Viewport {
   }
 
   /** Show the stream until the viewport is over; never rejects for what a peer does. */
-  async run(start: ViewportStart): Promise<ViewportEnd> {
-    const unfollow = this.#source.follow(() => this.#wake());
-    this.#sink.onClose(() => {
-      this.#isClosed = true;
-      this.#wake();
-    });
-    const timers = this.#startTimers();
-    try {
-      return await this.#loop(start, timers.beat);
-    } finally {
-      unfollow();
-      timers.clear();
-    }
+  run({ preface, events = [], epilogue = "" }: ViewportStart): Promise<ViewportEnd> {
+    this.#unshown = [...events];
+    return this.#run(preface, epilogue);
   }
 
   /** Another viewport shows the stream from now on [C R-02]. */
@@ -145,34 +143,42 @@ export class Viewport {
     this.#wake();
   }
 
-  async #loop(start: ViewportStart, beat: NodeJS.Timeout): Promise<ViewportEnd> {
-    this.#sink.write(start.preface);
-    let known = start.events;
+  async #run(preface: string, epilogue: string): Promise<ViewportEnd> {
+    const unfollow = this.#source.follow(() => this.#wake());
+    this.#sink.onClose(() => {
+      this.#isClosed = true;
+      this.#wake();
+    });
+    const timers = this.#startTimers();
+    try {
+      this.#sink.write(preface);
+      return await this.#loop(epilogue, timers.beat);
+    } finally {
+      unfollow();
+      timers.clear();
+    }
+  }
+
+  async #loop(epilogue: string, beat: NodeJS.Timeout): Promise<ViewportEnd> {
     for (;;) {
-      if (this.#isClosed) return "disconnected";
+      if (this.#isClosed) return this.#causeOfClose();
       if (this.#stop !== undefined) return this.#leave(this.#stop);
       this.#isWoken = false;
       // Asked before the read: what the read then misses, it misses at the end for good.
       const ended = this.#source.ended();
-      const outcome: ReadOutcome =
-        known === undefined
-          ? await this.#source.read(this.#cursor)
-          : { kind: "events", events: known };
-      known = undefined;
-      if (outcome.kind === "events") {
-        if (outcome.events.length > 0) {
-          const cause = await this.#show(outcome.events);
-          beat.refresh();
-          if (cause !== undefined) return this.#abandon(cause);
-        } else if (ended !== undefined) {
-          return this.#close(ended);
-        } else {
-          await this.#sleep();
-        }
-      } else if (outcome.kind === "finished") {
-        await this.#source.ending();
+      const kind = this.#unshown.length > 0 ? "events" : await this.#read();
+      if (kind === "events") {
+        const cause = await this.#show();
+        beat.refresh();
+        if (cause !== undefined) return this.#abandon(cause);
+      } else if (kind === "none") {
+        if (ended !== undefined) return this.#close(ended);
+        await this.#sleep();
+      } else if (kind === "finished") {
+        // When the end could not be committed, the session goes on, and the stream is over.
+        await this.#source.ending()?.catch(() => undefined);
+        if (epilogue !== "") this.#sink.write(epilogue);
         const reason = this.#source.ended();
-        if (start.epilogue !== undefined) this.#sink.write(start.epilogue);
         if (reason !== undefined) return this.#close(reason);
         this.#sink.end();
         return "finished";
@@ -184,36 +190,50 @@ export class Viewport {
     }
   }
 
-  /** Write events in pieces that the socket can swallow; the cursor moves with each. */
-  async #show(events: readonly LoggedEvent[]): Promise<Shown> {
+  /** Read what comes next into `#unshown`. */
+  async #read(): Promise<ReadOutcome["kind"] | "none"> {
+    const outcome = await this.#source.read(this.#cursor);
+    if (outcome.kind !== "events") return outcome.kind;
+    this.#unshown = [...outcome.events];
+    return this.#unshown.length > 0 ? "events" : "none";
+  }
+
+  /** Write what was read in pieces that the socket can swallow; the cursor moves with each. */
+  async #show(): Promise<Shown> {
+    while (this.#stop === undefined) {
+      const { frames, through } = this.#takeFrames();
+      if (through === undefined) return undefined;
+      const cause =
+        frames === "" ? await this.#showLarge(through) : await this.#write(frames, through);
+      if (cause !== undefined) return cause;
+    }
+    return undefined;
+  }
+
+  /**
+   * Take the next frames out of `#unshown`, about a slice of them. A large one is taken alone, into
+   * `#large`.
+   */
+  #takeFrames(): { readonly frames: string; readonly through: EventPlace | undefined } {
     let frames = "";
     let through: EventPlace | undefined;
-    for (const event of events) {
-      if (this.#stop !== undefined) break;
-      const frame = frameEvent({ id: encodeEventId(event.place), data: event.text });
-      if (frame.length > bounds.sliceCharsMax) {
-        const cause = (await this.#write(frames, through)) ?? (await this.#showLarge(frame, event));
-        if (cause !== undefined) return cause;
-        frames = "";
-        through = undefined;
-        continue;
+    for (let next = this.#unshown[0]; next !== undefined; next = this.#unshown[0]) {
+      const isLarge = next.text.length > bounds.sliceCharsMax;
+      if (frames.length >= bounds.sliceCharsMax || (isLarge && through !== undefined)) break;
+      this.#unshown.shift();
+      through = next.place;
+      if (isLarge) {
+        this.#large = frameOf(next);
+        break;
       }
-      frames += frame;
-      through = event.place;
-      if (frames.length >= bounds.sliceCharsMax) {
-        const cause = await this.#write(frames, through);
-        if (cause !== undefined) return cause;
-        frames = "";
-        through = undefined;
-      }
+      frames += frameOf(next);
     }
-    return this.#write(frames, through);
+    return { frames, through };
   }
 
   /** Hand whole frames to the socket; `through` is the newest event in them. */
-  async #write(frames: string, through: EventPlace | undefined): Promise<Shown> {
-    if (through === undefined) return undefined;
-    if (this.#isClosed) return "disconnected";
+  async #write(frames: string, through: EventPlace): Promise<Shown> {
+    if (this.#isClosed) return this.#causeOfClose();
     const isOpen = this.#sink.write(frames);
     this.#advance(through);
     if (isOpen) return undefined;
@@ -222,37 +242,44 @@ export class Viewport {
   }
 
   /**
-   * Hand one large frame to the socket, slice by slice. While the socket is blocked for long, the
-   * text is let go and read again from the log: what waits, waits there [C E-09].
+   * Hand the large frame of one event to the socket, slice by slice. While the socket is blocked for
+   * long, the text is let go and read again from the log: what waits, waits there [C E-09].
    */
-  async #showLarge(first: string, event: LoggedEvent): Promise<Shown> {
-    let frame: string | undefined = first;
-    const length = first.length;
+  async #showLarge(place: EventPlace): Promise<Shown> {
+    const length = this.#large?.length ?? 0;
     this.#isMidFrame = true;
     for (let at = 0; at < length; ) {
       if (this.#isClosed) return this.#causeOfClose();
       if (this.#stop?.isUrgent === true) return this.#stop.cause;
-      frame ??= await this.#readAgain(event.place);
-      if (frame === undefined) return "evicted";
-      const end = sliceEnd(frame, at);
-      const isOpen = this.#sink.write(frame.slice(at, end));
+      if (this.#large === undefined && !(await this.#readAgain(place))) return "evicted";
+      const { bytes, end } = this.#sliceFrom(at);
       at = end;
-      if (isOpen) continue;
+      if (this.#sink.write(bytes)) continue;
       const isQuick = !this.#held.isOver() && (await this.#drainsSoon(length));
       if (isQuick) continue;
-      frame = undefined;
+      this.#large = undefined;
       await this.#drained();
     }
+    this.#large = undefined;
     this.#isMidFrame = false;
-    this.#advance(event.place);
+    this.#advance(place);
     return undefined;
   }
 
-  async #readAgain(place: EventPlace): Promise<string | undefined> {
+  /** @returns false when it is gone from the log */
+  async #readAgain(place: EventPlace): Promise<boolean> {
     const outcome = await this.#source.read(this.#cursor);
-    if (outcome.kind !== "events") return undefined;
+    if (outcome.kind !== "events") return false;
     const event = outcome.events.find((other) => other.place.position === place.position);
-    return event && frameEvent({ id: encodeEventId(event.place), data: event.text });
+    this.#large = event && frameOf(event);
+    return event !== undefined;
+  }
+
+  /** As bytes: a slice of a string would keep the whole of it while the socket has not taken it. */
+  #sliceFrom(at: number): { readonly bytes: Uint8Array; readonly end: number } {
+    const frame = this.#large ?? "";
+    const end = sliceEnd(frame, at);
+    return { bytes: Buffer.from(frame.slice(at, end)), end };
   }
 
   /** Wait a moment for the socket while the text is held. */
@@ -276,6 +303,8 @@ export class Viewport {
     let isOver = false;
     void drained.then(() => {
       isOver = true;
+      // Slow, but it reads: a large event may take it many heartbeats.
+      this.#stalledTicks = 0;
       this.#wakeUp?.();
     });
     while (!isOver && !this.#isClosed && this.#stop?.isUrgent !== true) await this.#pause();
@@ -305,7 +334,8 @@ export class Viewport {
   }
 
   #halt(stop: Stop): void {
-    this.#stop ??= stop;
+    const isOverruled = this.#stop !== undefined && (this.#stop.isUrgent || !stop.isUrgent);
+    if (!isOverruled) this.#stop = stop;
     this.#wake();
   }
 
@@ -329,8 +359,11 @@ export class Viewport {
     if (this.#isClosed) return;
     beat.refresh();
     if (!this.#sink.isDrained()) {
+      // The first one may come right after the socket was blocked: it does not count.
       this.#stalledTicks++;
-      if (this.#stalledTicks >= bounds.stallHeartbeats) this.#sink.destroy();
+      if (this.#stalledTicks <= bounds.stallHeartbeats) return;
+      this.#isStalled = true;
+      this.#sink.destroy();
       return;
     }
     this.#stalledTicks = 0;
@@ -340,7 +373,7 @@ export class Viewport {
   }
 
   #causeOfClose(): ViewportEnd {
-    return this.#stalledTicks >= bounds.stallHeartbeats ? "stalled" : "disconnected";
+    return this.#isStalled ? "stalled" : "disconnected";
   }
 
   #leave(stop: Stop): ViewportEnd {
@@ -361,6 +394,10 @@ export class Viewport {
     this.#sink.end();
     return "ended";
   }
+}
+
+function frameOf(event: LoggedEvent): string {
+  return frameEvent({ id: encodeEventId(event.place), data: event.text });
 }
 
 /** The end of the slice that begins at `at`; never between the halves of a surrogate pair. */

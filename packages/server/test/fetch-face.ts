@@ -16,21 +16,20 @@ export const fetchFace: Face = {
     }),
 };
 
-/** Methods that a `Request` cannot have; a host refuses them by itself. */
-const unspeakable = new Set(["CONNECT", "TRACE", "TRACK"]);
-
 async function answer(
   runtime: SessionRuntime,
   req: IncomingMessage,
   res: ServerResponse,
 ): Promise<void> {
-  if (unspeakable.has(req.method ?? "")) {
-    res.writeHead(405, { "content-type": "application/json" }).end('{"error":{"message":"no"}}');
-    return;
-  }
   const gone = new AbortController();
   res.once("close", () => gone.abort());
-  const response = await runtime.fetch(requestOf(req, gone.signal));
+  const request = requestOf(req, gone.signal);
+  if (request === undefined) {
+    res.writeHead(400, { "content-type": "application/json" });
+    res.end('{"error":{"message":"A Request cannot hold this."}}');
+    return;
+  }
+  const response = await runtime.fetch(request);
   res.writeHead(response.status, Object.fromEntries(response.headers));
   if (response.body === null) {
     res.end();
@@ -46,20 +45,26 @@ async function answer(
   if (!req.complete) req.resume();
 }
 
-function requestOf(req: IncomingMessage, signal: AbortSignal): Request {
+/** @returns undefined for what a `Request` cannot hold; hosts refuse that by themselves */
+function requestOf(req: IncomingMessage, signal: AbortSignal): Request | undefined {
   const headers = new Headers();
-  for (let i = 0; i + 1 < req.rawHeaders.length; i += 2) {
-    headers.append(req.rawHeaders[i] ?? "", req.rawHeaders[i + 1] ?? "");
-  }
-  // Left out, it would be taken from the URL, which this server makes up.
-  if (!headers.has("host")) headers.set("host", "");
   const hasBody = req.method !== "GET" && req.method !== "HEAD";
-  return new Request(new URL(req.url ?? "/", "http://127.0.0.1"), {
-    method: req.method ?? "GET",
-    headers,
-    signal,
-    ...(hasBody && { body: Readable.toWeb(req) as ReadableStream, duplex: "half" }),
-  });
+  try {
+    for (let i = 0; i + 1 < req.rawHeaders.length; i += 2) {
+      headers.append(req.rawHeaders[i] ?? "", req.rawHeaders[i + 1] ?? "");
+    }
+    // Left out, it would be taken from the URL, which this server makes up.
+    if (!headers.has("host")) headers.set("host", "");
+    return new Request(new URL(req.url ?? "/", "http://127.0.0.1"), {
+      method: req.method ?? "GET",
+      headers,
+      signal,
+      ...(hasBody && { body: Readable.toWeb(req) as ReadableStream, duplex: "half" }),
+    });
+  } catch (error) {
+    if (error instanceof TypeError) return undefined;
+    throw error;
+  }
 }
 
 function drained(res: ServerResponse): Promise<void> {

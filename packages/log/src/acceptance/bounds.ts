@@ -30,6 +30,12 @@ function windowBounds(harness: LogHarness): void {
     expect(scene.evictions).toEqual([
       { session, stream: 0, through: 1, events: 1, bytes: 2, cause: "window", isBreach: false },
     ]);
+    scene.clock.advance(1_000);
+    await scene.sweep();
+    const whole = await scene.state(session, 0);
+    expect(whole).toMatchObject({ head: 2, evictedThrough: 2 });
+    await scene.reopen();
+    expect(await scene.state(session, 0)).toEqual(whole);
   });
 
   test(`${verifies("W-01")}events of a call are kept for the call plus the window`, async () => {

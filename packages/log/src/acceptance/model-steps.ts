@@ -157,7 +157,12 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ step: fc.constant("reopen" as const) }) },
 );
 
-export const steps: fc.Arbitrary<Step[]> = fc.array(step, { minLength: 1, maxLength: 100 });
+export const steps: fc.Arbitrary<Step[]> = fc.array(step, {
+  minLength: 1,
+  maxLength: 60,
+  // As many as are allowed, as often as few: by itself fast-check prefers short lists.
+  size: "max",
+});
 
 /** @param states - of the session's streams, rising; none if the session is not there */
 export function opsOf(

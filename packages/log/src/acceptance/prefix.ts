@@ -84,6 +84,21 @@ export function prefix(harness: LogHarness): void {
       expect(await scene.state(session, 1)).toMatchObject({ head: 8, evictedThrough: 8 });
     });
 
+    test(`${verifies("W-03", "W-04")}half swept, a stream no longer shields what is left of it`, async () => {
+      const scene = await openScene(harness, { maxEvents: 600, windowMs: 1_000 });
+      const session = await scene.create("a");
+      await scene.open(session, 1, 2);
+      await scene.answer(session, 1, "r0", 0);
+      await scene.note(session, 1, ...numbered(1, 700));
+      await scene.answer(session, 1, "r1", 1);
+      scene.clock.advance(1_000);
+      await scene.log.sweep();
+      // Over the cap again, if the step has left some of it.
+      await scene.note(session, 0, ...numbered(1, 590));
+      expect(await scene.state(session, 0)).toMatchObject({ head: 590, evictedThrough: 0 });
+      expect(scene.evictions.every(({ isBreach }) => !isBreach)).toBe(true);
+    });
+
     test(`${verifies("R-03", "E-02")}what is lost is counted also for cursors of old incarnations`, async () => {
       const scene = await openScene(harness, { maxEvents: 2 });
       const session = await scene.create("a");

@@ -34,6 +34,26 @@ export function reopen(harness: LogHarness): void {
       }
     });
 
+    test(`${verifies("R-04", "R-06")}a stream that was evicted whole stays finished`, async () => {
+      const scene = await openScene(harness);
+      const session = await scene.create("a");
+      await scene.open(session, 1);
+      await scene.open(session, 2);
+      const heads = [await scene.answer(session, 1, "r"), ...(await scene.note(session, 2, "n"))];
+      await scene.commit(session, { op: "cancel", stream: 2, call: 0 });
+      scene.clock.advance(60_000);
+      await scene.sweep();
+      for (const stream of [1, 2]) {
+        await scene.commit(session, { op: "written", stream, position: 1 });
+      }
+      const before = [await scene.state(session, 1), await scene.state(session, 2)];
+      await scene.reopen();
+      await scene.sweep();
+      expect([await scene.state(session, 1), await scene.state(session, 2)]).toEqual(before);
+      for (const head of heads)
+        expect(await scene.read(session, head)).toEqual({ kind: "finished" });
+    });
+
     test("a closed log refuses, and closing again does nothing", async () => {
       const scene = await openScene(harness);
       const session = await scene.create("a");

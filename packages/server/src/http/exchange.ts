@@ -24,7 +24,7 @@ export interface HttpRequest {
 /** The body of a response that stays open: a viewport writes into it. */
 export interface Sink {
   /** Write text, at once. False: wait for {@link Sink.drained} before the next. */
-  write(text: string): boolean;
+  write(text: string | Uint8Array): boolean;
   /** Everything that was written has left the process. */
   isDrained(): boolean;
   /** Resolves when more may be written, or the other side is gone. */
@@ -33,7 +33,7 @@ export interface Sink {
   end(): void;
   /** Cut the connection. */
   destroy(): void;
-  /** Called once, when the response is over for whatever cause. */
+  /** Called once, when the response is over for whatever cause; at once if it is over already. */
   onClose(listener: () => void): void;
 }
 

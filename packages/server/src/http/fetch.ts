@@ -72,11 +72,13 @@ function streamingBody(signal: AbortSignal): { sink: Sink; body: ReadableStream<
     controller.error(new Error("The connection was closed."));
     close();
   };
-  signal.addEventListener("abort", fail, { once: true });
+  // The client may have gone while its stream was being opened: no event comes any more.
+  if (signal.aborted) fail();
+  else signal.addEventListener("abort", fail, { once: true });
   const sink: Sink = {
     write: (text) => {
       if (isClosed) return false;
-      controller.enqueue(encoder.encode(text));
+      controller.enqueue(typeof text === "string" ? encoder.encode(text) : text);
       return (controller.desiredSize ?? 0) > 0;
     },
     isDrained: () => isClosed || (controller.desiredSize ?? 0) >= highWaterBytes,

@@ -39,8 +39,11 @@ function nodeSink(res: ServerResponse): Sink {
     drained: () =>
       new Promise((resolve) => {
         if (!res.writableNeedDrain || res.destroyed) return resolve();
-        res.once("drain", resolve);
-        res.once("close", resolve);
+        const done = () => {
+          res.off("drain", done).off("close", done);
+          resolve();
+        };
+        res.on("drain", done).on("close", done);
       }),
     end: () => {
       res.end();
@@ -53,7 +56,9 @@ function nodeSink(res: ServerResponse): Sink {
       res.destroy();
     },
     onClose: (listener) => {
-      res.once("close", listener);
+      // The client may have gone while its stream was being opened: no event comes any more.
+      if (res.destroyed) listener();
+      else res.once("close", listener);
     },
   };
 }

@@ -16,6 +16,7 @@ import { cancellationChapter } from "./cancellation.ts";
 import { cutsChapter } from "./cuts.ts";
 import { endingsChapter } from "./endings.ts";
 import type { Face, LogKind } from "./face.ts";
+import { fuzzChapter } from "./fuzz.ts";
 import { questionsChapter } from "./questions.ts";
 import { refusalOrderChapter } from "./refusal-order.ts";
 import { refusalsChapter } from "./refusals.ts";
@@ -42,6 +43,7 @@ const chapters = {
   refusalOrder: refusalOrderChapter,
   access: accessChapter,
   bodyLimits: bodyLimitsChapter,
+  fuzz: fuzzChapter,
   ...streamChapters,
 } satisfies Record<string, (open: OpenBench) => void>;
 

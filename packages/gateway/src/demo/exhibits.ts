@@ -1,0 +1,122 @@
+/**
+ * What the demo shows: failures that common deployments have today, as a list. Each runs on the
+ * stock SDK and on Holdfast, with the same tools, the same client and the same balancer between.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import type { StockStore } from "./tool-process.ts";
+import type { ToolName } from "./tools.ts";
+
+/** What an exhibit may do to a call, and what it may wait for. */
+export interface Scene {
+  /** The caller's first session is open: a call follows at once. */
+  readonly connected: Promise<void>;
+  /** The caller holds a cursor of its first call. */
+  readonly cursorHeld: Promise<void>;
+  /** Entries that the caller has received reach this many. */
+  hasReceived(entries: number): Promise<void>;
+  /** Reset every connection between caller and server. */
+  cutAll(): void;
+  /** From now on, reset a connection that was silent for so long. */
+  cutSilent(idleMs: number): void;
+  /** Answer 503 in the server's place. */
+  refuseFor(ms: number): void;
+  /** Let the report send its other entries. */
+  letReportGoOn(): Promise<void>;
+}
+
+export interface Exhibit {
+  readonly id: string;
+  readonly incident: 1 | 2;
+  readonly title: string;
+  readonly tool: ToolName;
+  /** How the stock server keeps events. */
+  readonly store: StockStore;
+  /** For people: how the stock server is set up. */
+  readonly storePhrase: string;
+  /** Options of `holdfast serve` beside its defaults. */
+  readonly serveOptions: readonly string[];
+  disturb(scene: Scene): Promise<void>;
+}
+
+/** Lengths of the demo, all shorter than in the field so that it ends within a minute. */
+export interface Pace {
+  readonly chargeMs: number;
+  readonly callTimeoutMs: number;
+  readonly attemptsMax: number;
+  readonly entriesBefore: number;
+  readonly entriesAfter: number;
+  readonly closingMs: number;
+}
+
+export const demoPace: Pace = {
+  chargeMs: 5000,
+  callTimeoutMs: 10_000,
+  attemptsMax: 2,
+  entriesBefore: 21,
+  entriesAfter: 139,
+  closingMs: 500,
+};
+
+const refusedMs = 4000;
+const keptEvents = 100;
+
+export const exhibits: readonly Exhibit[] = [
+  {
+    id: "idle-cut",
+    incident: 1,
+    title: "the balancer cuts the silent stream",
+    tool: "charge",
+    store: { kind: "none" },
+    storePhrase: "no event store, the default",
+    serveOptions: [],
+    disturb: async ({ connected, cutSilent }) => {
+      await connected;
+      cutSilent(3000);
+    },
+  },
+  {
+    id: "second-cut",
+    incident: 1,
+    title: "a second cut before any new event",
+    tool: "charge",
+    store: { kind: "sample" },
+    storePhrase: "the SDK's sample event store",
+    serveOptions: [],
+    disturb: async ({ connected, cutSilent }) => {
+      await connected;
+      // A silence, the second until this client comes back, and a silence again fit into one charge.
+      cutSilent(1500);
+    },
+  },
+  {
+    id: "refused-resume",
+    incident: 1,
+    title: "a cut, then 503 for 4 s",
+    tool: "charge",
+    store: { kind: "sample" },
+    storePhrase: "the SDK's sample event store",
+    // This client tries twice, each time after what the server asked for: the default of 1 s would
+    // have it give up after 2 s.
+    serveOptions: ["--retry", "3s"],
+    disturb: async ({ cursorHeld, cutAll, refuseFor }) => {
+      await cursorHeld;
+      await delay(1000);
+      refuseFor(refusedMs);
+      cutAll();
+    },
+  },
+  {
+    id: "evicted-cursor",
+    incident: 2,
+    title: "the cursor is evicted while the caller is away",
+    tool: "report",
+    store: { kind: "ring", eventsMax: keptEvents },
+    storePhrase: `a store of the newest ${keptEvents} events`,
+    serveOptions: ["--max-events", String(keptEvents)],
+    disturb: async ({ hasReceived, cutAll, letReportGoOn }) => {
+      await hasReceived(demoPace.entriesBefore);
+      cutAll();
+      await letReportGoOn();
+    },
+  },
+];

@@ -1,0 +1,69 @@
+/** A row of the demo's table: what one exhibit did on one stack, and whether that was right. Pure. */
+import type { DeedKind } from "./ledger.ts";
+
+/** `stock`: the SDK's own server. `holdfast`: the same tools behind `holdfast serve`. */
+export type Stack = "stock" | "holdfast";
+
+/** One call of the agent loop; its time runs from the open session, or from a connect that failed. */
+export type Attempt =
+  | { readonly kind: "result"; readonly tookMs: number }
+  | { readonly kind: "error"; readonly message: string; readonly tookMs: number };
+
+/** What was observed, from both ends. */
+export interface Observation {
+  /** What the tools did, from their ledger. */
+  readonly deeds: readonly { readonly kind: DeedKind; readonly mark: string }[];
+  /** Marks that the caller received, in their order: entries, receipts. */
+  readonly received: readonly string[];
+  /** What the caller was told that it had lost; `null`: of a number that is not known. */
+  readonly gaps: readonly (number | null)[];
+  readonly attempts: readonly Attempt[];
+  readonly cuts: number;
+  readonly refusals: number;
+}
+
+export interface Row {
+  readonly incident: 1 | 2;
+  readonly exhibit: string;
+  readonly stack: Stack;
+  /** Charges that were made; `null` where nothing charges. */
+  readonly effects: number | null;
+  /** Entries, or receipts of charges: how many there were, and how many never came. */
+  readonly sent: number;
+  readonly lost: number;
+  /** Lost events that the caller was told of. */
+  readonly lostTold: number;
+  /** Events that came more than once. */
+  readonly doubled: number;
+  readonly attempts: readonly Attempt[];
+  /** In all attempts together. */
+  readonly tookMs: number;
+  /** Connections that the balancer reset, and those that it answered 503. */
+  readonly cuts: number;
+  readonly refusals: number;
+  /** One effect, a result, and no event lost without a word or doubled. */
+  readonly isRight: boolean;
+}
+
+export function rowOf(
+  { incident, exhibit, stack }: Pick<Row, "incident" | "exhibit" | "stack">,
+  { deeds, received, gaps, attempts, cuts, refusals }: Observation,
+): Row {
+  const charges = deeds.filter(({ kind }) => kind === "charge").length;
+  const effects = incident === 1 ? charges : null;
+  const arrived = new Set(received);
+  const sent = deeds.length;
+  const lost = deeds.filter(({ mark }) => !arrived.has(mark)).length;
+  const doubled = received.length - arrived.size;
+  // A gap of unknown size covers whatever is lost; a number has to be the number.
+  const isCountUnknown = gaps.includes(null);
+  const lostTold = isCountUnknown ? lost : gaps.reduce<number>((sum, gap) => sum + (gap ?? 0), 0);
+  const tookMs = attempts.reduce((sum, attempt) => sum + attempt.tookMs, 0);
+  const isRight =
+    (effects === null || effects === 1) &&
+    attempts.at(-1)?.kind === "result" &&
+    lost === lostTold &&
+    doubled === 0;
+  const counts = { effects, sent, lost, lostTold, doubled };
+  return { incident, exhibit, stack, ...counts, attempts, tookMs, cuts, refusals, isRight };
+}

@@ -1,0 +1,112 @@
+/** The demo's table and its footnotes, for people. Pure: every figure comes in with the rows. */
+import type { Exhibit, Pace } from "./exhibits.ts";
+import type { Attempt, Row } from "./row.ts";
+
+export interface TableFacts {
+  readonly rows: readonly Row[];
+  readonly exhibits: readonly Exhibit[];
+  readonly pace: Pace;
+  readonly sdkVersion: string;
+}
+
+const incidents = [
+  { incident: 1, name: "the double charge", effects: "charges", events: "receipts lost" },
+  { incident: 2, name: "the silent gap", effects: "", events: "entries lost" },
+] as const;
+
+type Incident = (typeof incidents)[number];
+const widths = [46, 9, 15, 8] as const;
+
+export function demoTable(facts: TableFacts): string {
+  const tables = incidents.map((incident) => incidentTable(incident, facts));
+  return [...tables, footnotes(facts), verdict(facts.rows)].join("\n\n");
+}
+
+/** One row in a line, as soon as it is there. */
+export function progressLine(row: Row, { title }: Exhibit): string {
+  const effects = row.effects === null ? "" : `${counted(row.effects, "charge")}, `;
+  return `${stackName(row)}, ${title}: ${effects}${sawPhrase(row)} after ${seconds(row.tookMs)}`;
+}
+
+function incidentTable(incident: Incident, { rows, exhibits }: TableFacts): string {
+  const header = ["", incident.effects, incident.events, "after", "the caller saw"];
+  const lines = exhibits
+    .filter((exhibit) => exhibit.incident === incident.incident)
+    .flatMap((exhibit) => [
+      exhibit.title,
+      ...rows.filter((row) => row.exhibit === exhibit.id).map((row) => rowLine(row, exhibit)),
+    ]);
+  const title = `Incident ${incident.incident}: ${incident.name}`;
+  return [title, "", columns(header), ...lines].join("\n");
+}
+
+function rowLine(row: Row, exhibit: Exhibit): string {
+  const setUp = row.stack === "stock" ? exhibit.storePhrase : exhibit.serveOptions.join(" ");
+  return columns([
+    `  ${stackName(row)}${setUp === "" ? "" : `, ${setUp}`}`,
+    row.effects === null ? "" : String(row.effects),
+    `${row.lost} of ${row.sent}`,
+    seconds(row.tookMs),
+    sawPhrase(row),
+  ]);
+}
+
+function columns(cells: readonly string[]): string {
+  return cells
+    .map((cell, index) => cell.padEnd(widths[index] ?? 0))
+    .join("")
+    .trimEnd();
+}
+
+function stackName({ stack }: Row): string {
+  return stack === "stock" ? "stock SDK" : "Holdfast";
+}
+
+function sawPhrase({ attempts, incident, lost, lostTold, doubled }: Row): string {
+  const result = incident === 1 ? "the receipt" : "the result";
+  const calls = attempts.map((attempt) => attemptPhrase(attempt, result)).join(", then ");
+  const double = doubled === 0 ? "" : `, ${doubled} events twice`;
+  if (incident === 1) return calls + double;
+  if (lostTold > 0) return `"${lostTold} events lost", ${calls}${double}`;
+  return lost > 0 ? `${calls}, no word of the loss${double}` : calls + double;
+}
+
+function attemptPhrase(attempt: Attempt, result: string): string {
+  if (attempt.kind === "result") return result;
+  return /timed out/.test(attempt.message) ? "a timeout" : `"${attempt.message}"`;
+}
+
+function footnotes({ pace, sdkVersion }: TableFacts): string {
+  const timeout = seconds(pace.callTimeoutMs);
+  return `Every figure was measured in this run, through resets of real TCP connections: charges and entries
+from the ledger of the tools, losses by what the client received. Client: the stock SDK's
+(@modelcontextprotocol/sdk ${sdkVersion}) on every row; the same tools behind both servers.
+- "charges" counts what an agent loop does that reconnects and calls again on an error (a model of
+  common agent code; this one calls at most ${counted(pace.attemptsMax, "time")}).
+- Times are shortened: a call is given up after ${timeout} (the SDK's default: 60 s), and the balancer cuts
+  after 1.5 s or 3 s of silence (common: 60 s). Both servers send a comment every 15 s by default,
+  which keeps a more patient balancer from cutting.
+- One cut, with an event store, is resumed by the stock SDK too, so it is not shown.
+- 503: this client gives up after two tries, by itself after 2.5 s; the server's "retry:" sets the time
+  between them. The stock server has an option for that as well (retryInterval), off by default.
+- The bounded store is the demo's own and replays what it has; the SDK's sample store is unbounded.`;
+}
+
+function verdict(rows: readonly Row[]): string {
+  const [stock, ours] = (["stock", "holdfast"] as const).map((stack) => {
+    const mine = rows.filter((row) => row.stack === stack);
+    return `${mine.filter((row) => row.isRight).length} of ${mine.length}`;
+  });
+  return (
+    "Right (one effect, a result, nothing lost without a word): " +
+    `stock SDK ${stock}, Holdfast ${ours}.\n`
+  );
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
