@@ -16,22 +16,9 @@ import {
 } from "@holdfast/testkit";
 import { afterEach, expect, test } from "vitest";
 import { holdfast, scratchDirectory, startGateway } from "./gateway-process.ts";
+import { serverScript } from "./stdio-script.ts";
 
 afterEach(disposeAll);
-
-/** A stdio server: `handlers` is JavaScript, an object of functions by method of the request. */
-function serverScript(handlers: string): string[] {
-  const script = `
-    const handlers = { initialize: () => ({ protocolVersion: "2025-11-25", capabilities: {},
-      serverInfo: { name: "test", version: "1" } }), ...${handlers} };
-    require("readline").createInterface({ input: process.stdin }).on("line", async (line) => {
-      const { id, method, params } = JSON.parse(line);
-      if (id === undefined) return;
-      const result = await handlers[method](params);
-      console.log(JSON.stringify({ jsonrpc: "2.0", id, result }));
-    });`;
-  return ["--", process.execPath, "-e", script];
-}
 
 /** A place where processes hold a connection: it closes when they die. */
 async function lifeline(): Promise<{ port: number; connected: Promise<Socket> }> {
