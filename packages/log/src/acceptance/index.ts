@@ -27,6 +27,7 @@ export {
   opening,
   openScene,
   response,
+  roomy,
   type Scene,
 } from "./scene.ts";
 
