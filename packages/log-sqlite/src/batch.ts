@@ -49,14 +49,14 @@ export function runBatch(desk: Desk, requests: readonly Request[]): readonly Ans
   try {
     run.begin.run();
     // Of this batch alone; remembered for good when it is committed.
-    const fresh = new Map<string, CommitOutcome>();
+    const fresh = new Set<string>();
     for (const request of requests) {
       const { session, commit } = request;
-      const key = `${session} ${commit.id}`;
-      const first = attempts.recall(session, commit.id) ?? fresh.get(key);
-      const answer = first === undefined ? answerOne(desk, request) : withoutEffect(first);
-      if (commit.id !== undefined && isMemorable(answer)) fresh.set(key, answer.outcome);
-      answers.push(answer);
+      const first =
+        attempts.recall(session, commit.id) ??
+        (fresh.has(commit.id ?? "") ? earlier(requests, answers, request) : undefined);
+      answers.push(first === undefined ? answerOne(desk, request) : withoutEffect(first));
+      if (commit.id !== undefined) fresh.add(commit.id);
     }
     run.commit.run();
   } catch (error) {
@@ -70,6 +70,19 @@ export function runBatch(desk: Desk, requests: readonly Request[]): readonly Ans
     if (answer.live !== undefined) census.add(answer.live.principal, answer.live.by);
   });
   return answers;
+}
+
+/** The outcome of the same attempt, when it stands in this batch already. */
+function earlier(
+  requests: readonly Request[],
+  answers: readonly Answer[],
+  { session, commit }: Request,
+): CommitOutcome | undefined {
+  const first = answers.find((answer, i) => {
+    const other = requests[i];
+    return other?.session === session && other.commit.id === commit.id && isMemorable(answer);
+  });
+  return first !== undefined && isMemorable(first) ? first.outcome : undefined;
 }
 
 /** Nothing is remembered of a session that is not there, nor of a mistake. */
@@ -124,7 +137,6 @@ function carryOut(desk: Desk, id: SessionId, known: SessionEntry | undefined, pl
     const place = plan.appended[i];
     if (stream === undefined || place === undefined) return;
     if (followers.isFollowed(id, number)) recent.keep(stream, { place, kind, text }, bytes);
-    else recent.drop(stream);
   });
   const { appended, begun } = plan;
   const outcome: CommitOutcome = { kind: "committed", appended, begun };

@@ -173,8 +173,12 @@ class SqliteLog implements EventLog {
       leave();
       if (this.#followers.isFollowed(id, stream)) return;
       const desk = this.#opened?.desk;
-      const entry = desk?.book.peek(id)?.streams.get(stream);
-      if (entry !== undefined) desk?.recent.drop(entry);
+      const entry = desk?.book.peek(id);
+      const kept = entry?.streams.get(stream);
+      if (desk === undefined || entry === undefined || kept === undefined) return;
+      // A stream that is over is seldom asked for once it was shown.
+      if (kept.state.isFinished) desk.book.forgetStream(entry, kept);
+      else desk.recent.drop(kept);
     };
   }
 

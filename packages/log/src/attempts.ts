@@ -36,9 +36,8 @@ export function createAttempts(): Attempts {
     remember: (session, id, outcome) => {
       if (id === undefined) return;
       const kept = bySession.get(session);
+      if (kept?.some((one) => one.id === id)) return;
       const remembered = kept ?? [];
-      // A repetition of the same turn pushes nothing else out.
-      if (remembered.some((one) => one.id === id)) return;
       remembered.push({ id, outcome });
       if (remembered.length > attemptsMax) remembered.shift();
       // The order matters to who is near the bound; to keep it has a price.
