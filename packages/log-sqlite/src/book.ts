@@ -98,8 +98,7 @@ export function createBook(
   // Least recently used first, once there are many: to keep the order has a price.
   const sessions = new Map<SessionId, SessionEntry>();
   let streamCount = 0;
-  const isHalfFull = () =>
-    sessions.size > bounds.sessions / 2 || streamCount > bounds.streams / 2;
+  const isHalfFull = () => sessions.size > bounds.sessions / 2 || streamCount > bounds.streams / 2;
 
   const forgetStream = (entry: SessionEntry, stream: StreamEntry) => {
     dropRecent(stream);

@@ -36,6 +36,7 @@ export function createAttempts(): Attempts {
     remember: (session, id, outcome) => {
       if (id === undefined) return;
       const kept = bySession.get(session);
+      if (kept?.some((one) => one.id === id)) return;
       const remembered = kept ?? [];
       remembered.push({ id, outcome });
       if (remembered.length > attemptsMax) remembered.shift();
