@@ -1,10 +1,16 @@
 /** The chapters about streams and readers, in the order in which they are best read. */
 import { heartbeatsChapter } from "./heartbeats.ts";
 import { openingsChapter } from "./openings.ts";
+import { racesChapter } from "./races.ts";
+import { resumeChapter } from "./resume.ts";
 import { streamsChapter } from "./streams.ts";
+import { takeoverChapter } from "./takeover.ts";
 
 export const streamChapters = {
   openings: openingsChapter,
   streams: streamsChapter,
   heartbeats: heartbeatsChapter,
+  resume: resumeChapter,
+  takeover: takeoverChapter,
+  races: racesChapter,
 };
