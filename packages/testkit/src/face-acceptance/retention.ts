@@ -11,6 +11,7 @@ const contract = { "mcp-resume-contract": "1" };
 
 export function retentionChapter(open: OpenBench): void {
   caps(open);
+  questionsAndBreaches(open);
   theWindow(open);
 }
 
@@ -96,7 +97,9 @@ function caps(open: OpenBench): void {
     }
     await expectAlive(session);
   });
+}
 
+function questionsAndBreaches(open: OpenBench): void {
   test(`${verifies("W-03", "X-06")}a question that is evicted unanswered fails at the upstream`, async () => {
     const retention = { windowMs, maxEvents: 20, maxBytes: 2 ** 26 };
     const bench = await open({ options: { retention } });

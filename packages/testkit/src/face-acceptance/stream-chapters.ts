@@ -1,4 +1,5 @@
 /** The chapters about streams and readers, in the order in which they are best read. */
+import { boundsChapter } from "./bounds.ts";
 import { gapsChapter } from "./gaps.ts";
 import { heartbeatsChapter } from "./heartbeats.ts";
 import { openingsChapter } from "./openings.ts";
@@ -17,4 +18,5 @@ export const streamChapters = {
   races: racesChapter,
   gaps: gapsChapter,
   retention: retentionChapter,
+  bounds: boundsChapter,
 };
