@@ -70,7 +70,7 @@ function expectSound(row: Row): void {
   }
 }
 
-const quickPace = { ...demoPace, chargeMs: 300, closingMs: 50, callTimeoutMs: 5000 };
+const quickPace = { ...demoPace, chargeMs: 300, closingMs: 50, callTimeoutMs: 4000 };
 
 function exhibit(id: string): Exhibit {
   const found = exhibits.find((one) => one.id === id);

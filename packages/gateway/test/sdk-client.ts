@@ -57,6 +57,7 @@ export interface SdkClient {
   /** Log messages, and numbers of updated resources, as they came. */
   readonly logged: LogMessage[];
   readonly updated: string[];
+  readonly onLogged: Signal<LogMessage>;
   readonly onUpdated: Signal<string>;
   readonly requests: SeenRequest[];
   readonly onRequest: Signal<SeenRequest>;
@@ -116,6 +117,7 @@ export async function connectV1(
   client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => {
     seen.logged.push(params);
     onLog(params);
+    seen.onLogged.emit(params);
   });
   client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => {
     seen.updated.push(params.uri);
@@ -141,6 +143,7 @@ export async function connectV2(url: string, options: SdkOptions = {}): Promise<
   client.setNotificationHandler("notifications/message", ({ params }) => {
     seen.logged.push(params);
     onLog(params);
+    seen.onLogged.emit(params);
   });
   client.setNotificationHandler("notifications/resources/updated", ({ params }) => {
     seen.updated.push(params.uri);
@@ -161,6 +164,7 @@ function watcher() {
     ...{ requests, onRequest },
     logged: [] as LogMessage[],
     updated: [] as string[],
+    onLogged: signal<LogMessage>("log message"),
     onUpdated: signal<string>("resource update"),
     fetch: async (url: string | URL, init?: RequestInit): Promise<Response> => {
       const response = await fetch(url, init);

@@ -69,7 +69,10 @@ function requestOf(req: IncomingMessage, signal: AbortSignal): Request | undefin
 
 function drained(res: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
-    res.once("drain", resolve);
-    res.once("close", resolve);
+    const done = () => {
+      res.off("drain", done).off("close", done);
+      resolve();
+    };
+    res.on("drain", done).on("close", done);
   });
 }

@@ -12,8 +12,8 @@ export interface Scene {
   readonly connected: Promise<void>;
   /** The caller holds a cursor of its first call. */
   readonly cursorHeld: Promise<void>;
-  /** Entries that the caller has received reach this many. */
-  hasReceived(entries: number): Promise<void>;
+  /** The caller has every entry that the report sends before it waits. */
+  readonly reportWaits: Promise<void>;
   /** Reset every connection between caller and server. */
   cutAll(): void;
   /** From now on, reset a connection that was silent for so long. */
@@ -57,6 +57,8 @@ export const demoPace: Pace = {
   closingMs: 500,
 };
 
+/** How long a connection may be silent, where it is to be cut once or twice in one charge. */
+export const silentMs = { once: 3000, twice: 1500 } as const;
 const refusedMs = 4000;
 const keptEvents = 100;
 
@@ -67,11 +69,11 @@ export const exhibits: readonly Exhibit[] = [
     title: "the balancer cuts the silent stream",
     tool: "charge",
     store: { kind: "none" },
-    storePhrase: "no event store, the default",
+    storePhrase: "no event store (default)",
     serveOptions: [],
     disturb: async ({ connected, cutSilent }) => {
       await connected;
-      cutSilent(3000);
+      cutSilent(silentMs.once);
     },
   },
   {
@@ -80,21 +82,21 @@ export const exhibits: readonly Exhibit[] = [
     title: "a second cut before any new event",
     tool: "charge",
     store: { kind: "sample" },
-    storePhrase: "the SDK's sample event store",
+    storePhrase: "sample event store",
     serveOptions: [],
     disturb: async ({ connected, cutSilent }) => {
       await connected;
-      // A silence, the second until this client comes back, and a silence again fit into one charge.
-      cutSilent(1500);
+      // A silence, the time until this client is back, and a silence again fit into one charge.
+      cutSilent(silentMs.twice);
     },
   },
   {
     id: "refused-resume",
     incident: 1,
-    title: "a cut, then 503 for 4 s",
+    title: `a cut, then 503 for ${refusedMs / 1000} s`,
     tool: "charge",
     store: { kind: "sample" },
-    storePhrase: "the SDK's sample event store",
+    storePhrase: "sample event store",
     // This client tries twice, each time after what the server asked for: the default of 1 s would
     // have it give up after 2 s.
     serveOptions: ["--retry", "3s"],
@@ -111,10 +113,10 @@ export const exhibits: readonly Exhibit[] = [
     title: "the cursor is evicted while the caller is away",
     tool: "report",
     store: { kind: "ring", eventsMax: keptEvents },
-    storePhrase: `a store of the newest ${keptEvents} events`,
+    storePhrase: `store of ${keptEvents} events`,
     serveOptions: ["--max-events", String(keptEvents)],
-    disturb: async ({ hasReceived, cutAll, letReportGoOn }) => {
-      await hasReceived(demoPace.entriesBefore);
+    disturb: async ({ reportWaits, cutAll, letReportGoOn }) => {
+      await reportWaits;
       cutAll();
       await letReportGoOn();
     },

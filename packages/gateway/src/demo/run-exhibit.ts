@@ -31,7 +31,7 @@ export async function runExhibit(run: ExhibitRun): Promise<Row> {
   };
   const targetPort = await startServer(run, tools);
   const balancer = await startBalancer(targetPort);
-  const caller = observedCaller();
+  const caller = observedCaller(pace.entriesBefore);
   const calls = runAgent({
     url: `http://127.0.0.1:${balancer.port}/mcp`,
     tool: exhibit.tool,
@@ -62,34 +62,32 @@ function startServer({ exhibit, stack, directory, processes }: ExhibitRun, tools
 type ObservedCaller = ReturnType<typeof observedCaller>;
 
 /** What the caller received, and promises of it. */
-function observedCaller() {
+function observedCaller(entriesBefore: number) {
   const received: string[] = [];
   const gaps: (number | null)[] = [];
   const connected = Promise.withResolvers<void>();
-  const cursor = Promise.withResolvers<void>();
-  const waiting: { readonly count: number; resolve(): void }[] = [];
+  const cursorHeld = Promise.withResolvers<void>();
+  const reportWaits = Promise.withResolvers<void>();
   return {
-    ...{ received, gaps, connected: connected.promise, cursorHeld: cursor.promise },
-    onConnected: () => connected.resolve(),
-    onCursor: () => cursor.resolve(),
+    ...{ received, gaps },
+    moments: {
+      connected: connected.promise,
+      cursorHeld: cursorHeld.promise,
+      reportWaits: reportWaits.promise,
+    },
+    onConnected: connected.resolve,
+    onCursor: cursorHeld.resolve,
     onMark: (mark: string) => {
       received.push(mark);
-      for (const { count, resolve } of waiting) if (received.length >= count) resolve();
+      if (received.length === entriesBefore) reportWaits.resolve();
     },
     onGap: (lostEvents: number | null) => void gaps.push(lostEvents),
-    hasReceived: (count: number) =>
-      new Promise<void>((resolve) => {
-        if (received.length >= count) resolve();
-        else waiting.push({ count, resolve });
-      }),
   };
 }
 
 function sceneOf(balancer: Balancer, caller: ObservedCaller, goFile: string): Scene {
   return {
-    connected: caller.connected,
-    cursorHeld: caller.cursorHeld,
-    hasReceived: caller.hasReceived,
+    ...caller.moments,
     cutAll: balancer.cutAll,
     cutSilent: balancer.cutSilent,
     refuseFor: balancer.refuseFor,

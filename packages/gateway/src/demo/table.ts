@@ -1,5 +1,5 @@
 /** The demo's table and its footnotes, for people. Pure: every figure comes in with the rows. */
-import type { Exhibit, Pace } from "./exhibits.ts";
+import { type Exhibit, type Pace, silentMs } from "./exhibits.ts";
 import type { Attempt, Row } from "./row.ts";
 
 export interface TableFacts {
@@ -15,7 +15,7 @@ const incidents = [
 ] as const;
 
 type Incident = (typeof incidents)[number];
-const widths = [46, 9, 15, 8] as const;
+const widths = [39, 9, 15, 8] as const;
 
 export function demoTable(facts: TableFacts): string {
   const tables = incidents.map((incident) => incidentTable(incident, facts));
@@ -63,33 +63,35 @@ function stackName({ stack }: Row): string {
 }
 
 function sawPhrase({ attempts, incident, lost, lostTold, doubled }: Row): string {
-  const result = incident === 1 ? "the receipt" : "the result";
+  const result = incident === 1 ? "receipt" : "result";
   const calls = attempts.map((attempt) => attemptPhrase(attempt, result)).join(", then ");
   const double = doubled === 0 ? "" : `, ${doubled} events twice`;
   if (incident === 1) return calls + double;
-  if (lostTold > 0) return `"${lostTold} events lost", ${calls}${double}`;
+  if (lostTold > 0) return `"${lostTold} events lost", then ${calls}${double}`;
   return lost > 0 ? `${calls}, no word of the loss${double}` : calls + double;
 }
 
 function attemptPhrase(attempt: Attempt, result: string): string {
   if (attempt.kind === "result") return result;
-  return /timed out/.test(attempt.message) ? "a timeout" : `"${attempt.message}"`;
+  return /timed out/.test(attempt.message) ? "timeout" : `"${attempt.message}"`;
 }
 
 function footnotes({ pace, sdkVersion }: TableFacts): string {
   const timeout = seconds(pace.callTimeoutMs);
-  return `Every figure was measured in this run, through resets of real TCP connections: charges and entries
-from the ledger of the tools, losses by what the client received. Client: the stock SDK's
-(@modelcontextprotocol/sdk ${sdkVersion}) on every row; the same tools behind both servers.
+  return `Every figure was measured in this run, through resets of real TCP connections: charges and
+entries by the ledger of the tools, losses by what the client received. The client is the stock
+SDK's in every row (@modelcontextprotocol/sdk ${sdkVersion}); the tools behind both servers are the same.
 - "charges" counts what an agent loop does that reconnects and calls again on an error (a model of
   common agent code; this one calls at most ${counted(pace.attemptsMax, "time")}).
-- Times are shortened: a call is given up after ${timeout} (the SDK's default: 60 s), and the balancer cuts
-  after 1.5 s or 3 s of silence (common: 60 s). Both servers send a comment every 15 s by default,
-  which keeps a more patient balancer from cutting.
+- Times are shortened: a call is given up after ${timeout} (the SDK's default: 60 s), the balancer
+  cuts after ${seconds(silentMs.twice)} or ${seconds(silentMs.once)} of silence (common: 60 s). Both servers send a comment every 15 s by
+  default, which keeps a more patient balancer from cutting.
 - One cut, with an event store, is resumed by the stock SDK too, so it is not shown.
-- 503: this client gives up after two tries, by itself after 2.5 s; the server's "retry:" sets the time
-  between them. The stock server has an option for that as well (retryInterval), off by default.
-- The bounded store is the demo's own and replays what it has; the SDK's sample store is unbounded.`;
+- 503: this client tries to resume twice, by itself within 2.5 s. A server may ask it to wait
+  longer, hence --retry 3s: our default of 1 s is too short for this. The stock server's option for
+  that, retryInterval, is off by default; set to 3 s it gets through as well.
+- The store of 100 events is the demo's own and replays what it has; the SDK's sample store grows
+  for ever.`;
 }
 
 function verdict(rows: readonly Row[]): string {

@@ -26,6 +26,8 @@ export interface ToolProcessSettings extends ToolSettings {
   readonly face: { readonly kind: "stdio" } | { readonly kind: "http"; readonly store: StockStore };
 }
 
+// Whatever ends the holder of this pipe ends its servers too, in the middle of a call as well.
+process.stdin.resume().on("end", () => process.exit(0));
 const settings = JSON.parse(process.argv[2] ?? "{}") as ToolProcessSettings;
 if (settings.face.kind === "http") serveHttp(openStore(settings.face.store));
 else await buildToolServer(settings).connect(new StdioServerTransport());
@@ -67,6 +69,4 @@ function serveHttp(eventStore: EventStore | undefined): void {
     const { port } = server.address() as AddressInfo;
     process.stdout.write(`listens on http://127.0.0.1:${port}/mcp\n`);
   });
-  // The demo holds this end of the pipe: whatever ends it ends its servers too.
-  process.stdin.resume().on("end", () => process.exit(0));
 }

@@ -15,6 +15,8 @@ import { type Rejection, reject } from "./rejection.ts";
  * @param accept - undefined (no header) takes nothing: the transport spec asks for the header
  */
 export function accepts(accept: string | undefined, type: string): boolean {
+  // What nearly every client sends, as it is written in the transport spec.
+  if (accept === "application/json, text/event-stream" && usualTypes.has(type)) return true;
   const [family] = type.split("/");
   // [RFC 9110 12.5.1] the most specific range counts, whatever its place in the list.
   for (const range of [type, `${family}/*`, "*/*"]) {
@@ -23,6 +25,8 @@ export function accepts(accept: string | undefined, type: string): boolean {
   }
   return false;
 }
+
+const usualTypes: ReadonlySet<string> = new Set(["application/json", "text/event-stream"]);
 
 function qualityOf(accept: string, range: string): number | undefined {
   for (const item of accept.split(",")) {
@@ -40,6 +44,7 @@ export function checkContentType(
   contentType: string | undefined,
   encoding: string | undefined,
 ): Rejection | undefined {
+  if (contentType === "application/json" && encoding === undefined) return undefined;
   const [type = "", ...parameters] = (contentType ?? "").split(";").map((part) => part.trim());
   if (type.toLowerCase() !== "application/json") {
     return reject(
@@ -69,9 +74,9 @@ export function checkVersion(
   bodies: readonly unknown[],
   negotiated: string | undefined,
 ): Rejection | undefined {
-  const claimed = [header, ...bodies.map(statelessVersionOf)].find(
-    (version) => version !== undefined && version !== negotiated && !isSupportedVersion(version),
-  );
+  const isRefused = (version: string | undefined) =>
+    version !== undefined && version !== negotiated && !isSupportedVersion(version);
+  const claimed = isRefused(header) ? header : bodies.map(statelessVersionOf).find(isRefused);
   if (claimed === undefined) return undefined;
   return reject(
     "unsupported-version",

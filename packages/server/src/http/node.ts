@@ -13,7 +13,7 @@ export function nodeRequest(req: IncomingMessage): HttpRequest {
       const value = req.headers[name];
       return Array.isArray(value) ? value.join(", ") : value;
     },
-    hosts: () => req.headersDistinct["host"] ?? [],
+    hosts: () => hostsOf(req.rawHeaders),
     body: (bytesMax) => readBody(req, bytesMax),
   };
 }
@@ -33,6 +33,8 @@ export function nodeReply(req: IncomingMessage, res: ServerResponse): HttpReply 
 }
 
 function nodeSink(res: ServerResponse): Sink {
+  let linger: NodeJS.Timeout | undefined;
+  res.on("close", () => clearTimeout(linger));
   return {
     write: (text) => res.write(text),
     isDrained: () => res.writableLength === 0,
@@ -49,8 +51,7 @@ function nodeSink(res: ServerResponse): Sink {
       res.end();
       if (res.writableFinished) return;
       // A half-open peer takes nothing more: its socket is not waited for.
-      const timer = setTimeout(() => res.destroy(), bounds.lingerMs);
-      res.once("close", () => clearTimeout(timer));
+      linger = setTimeout(() => res.destroy(), bounds.lingerMs);
     },
     destroy: () => {
       res.destroy();
@@ -58,9 +59,19 @@ function nodeSink(res: ServerResponse): Sink {
     onClose: (listener) => {
       // The client may have gone while its stream was being opened: no event comes any more.
       if (res.destroyed) listener();
-      else res.once("close", listener);
+      else res.on("close", listener);
     },
   };
+}
+
+/** Values of every `Host`: the parsed headers keep but the first. */
+function hostsOf(rawHeaders: readonly string[]): readonly string[] {
+  const hosts: string[] = [];
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i];
+    if (name?.length === 4 && name.toLowerCase() === "host") hosts.push(rawHeaders[i + 1] ?? "");
+  }
+  return hosts;
 }
 
 function pathOf(url: string): string {
@@ -85,13 +96,13 @@ function readBody(req: IncomingMessage, bytesMax: number): Promise<BodyOutcome> 
         chunks.push(chunk);
       }
     });
-    req.once("end", () => {
+    req.on("end", () => {
       const [only] = chunks;
       const whole = chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks);
       resolve({ kind: "body", bytes: whole });
     });
-    req.once("close", () => resolve({ kind: "incomplete" }));
-    req.once("error", () => resolve({ kind: "incomplete" }));
+    const isCut = () => resolve({ kind: "incomplete" });
+    req.on("close", isCut).on("error", isCut);
   });
 }
 

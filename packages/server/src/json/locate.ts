@@ -47,15 +47,45 @@ export function membersOf(text: string, from = 0): readonly Member[] {
 
 /** The values at a path of keys, duplicates included; the last is the one `JSON.parse` gives. */
 export function locate(text: string, ...path: readonly string[]): readonly Span[] {
-  let found: readonly Span[] = [{ start: 0, end: text.length }];
-  for (const key of path) {
-    found = found.flatMap((span) =>
-      membersOf(text, span.start)
-        .filter((member) => member.key === key)
-        .map((member) => member.value),
-    );
-  }
+  if (path.length === 0) return [{ start: 0, end: text.length }];
+  // Most messages do not have all the keys; one that is written with escapes has a backslash.
+  if (!path.every((key) => text.includes(key)) && !text.includes("\\")) return [];
+  const found: Span[] = [];
+  collect(text, 0, path, 0, found);
   return found;
+}
+
+/** Of the object that begins at or after `from`, the values at what is left of a path. */
+function collect(
+  text: string,
+  from: number,
+  path: readonly string[],
+  depth: number,
+  found: Span[],
+): void {
+  const key = path[depth];
+  let at = skipBlank(text, from);
+  if (key === undefined || text.charCodeAt(at) !== openBrace) return;
+  at = skipBlank(text, at + 1);
+  while (text.charCodeAt(at) === quote) {
+    const keyEnd = stringEnd(text, at);
+    const start = skipBlank(text, skipBlank(text, keyEnd) + 1);
+    const end = valueEnd(text, start);
+    if (isKey(text, at, keyEnd, key)) {
+      if (depth === path.length - 1) found.push({ start, end });
+      else collect(text, start, path, depth + 1, found);
+    }
+    at = skipBlank(text, end);
+    if (text.charCodeAt(at) === comma) at = skipBlank(text, at + 1);
+  }
+}
+
+function isKey(text: string, start: number, end: number, key: string): boolean {
+  if (end - start === key.length + 2 && text.startsWith(key, start + 1)) return true;
+  for (let at = start + 1; at < end; at++) {
+    if (text.charCodeAt(at) === backslash) return decodeKey(text, start, end) === key;
+  }
+  return false;
 }
 
 /** The elements of the array that the text is; none when it is no array. */

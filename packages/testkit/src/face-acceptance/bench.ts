@@ -5,6 +5,7 @@ import { parseEventId } from "@holdfast/contract";
 import { onDispose } from "../disposal.ts";
 import type { EventStream } from "../event-stream.ts";
 import { openSession, type RawSession, type SessionOptions } from "../raw-session.ts";
+import { signal } from "../wait-for.ts";
 import type { Face, FaceClock, FaceLogger, FaceOptions, LogGate, LogKind } from "./face.ts";
 import {
   type ScriptedUpstream,
@@ -40,6 +41,8 @@ export interface Bench {
   readonly target: { readonly host: string; readonly port: number };
   readonly upstreams: ScriptedUpstreams;
   readonly logLines: readonly LogLine[];
+  /** The first line that `matches`, past ones included. */
+  logged(matches: (line: LogLine) => boolean): Promise<LogLine>;
   /** Open a session, and take its upstream. */
   session(options?: SessionOptions & { readonly url?: string }): Promise<BenchSession>;
   /** Events evicted inside their window so far [C W-04]. */
@@ -55,10 +58,14 @@ export function benches(face: Face, log: LogKind): OpenBench {
   return async (settings = {}) => {
     const upstreams = scriptedUpstreams();
     const logLines: LogLine[] = [];
+    const nextLine = signal<LogLine>("log line");
     const served = await face.serve({
       options: settings.options ?? {},
       upstream: upstreams.factory,
-      logger: recordingLogger(logLines),
+      logger: recordingLogger((line) => {
+        logLines.push(line);
+        nextLine.emit(line);
+      }),
       log: settings.log ?? log,
       ...(settings.clock !== undefined && { clock: settings.clock }),
       ...(settings.logGate !== undefined && { logGate: settings.logGate }),
@@ -72,6 +79,7 @@ export function benches(face: Face, log: LogKind): OpenBench {
         const tag = tagOf(session.initializeStream);
         return { ...session, tag, upstream: await upstreams.of(tag) };
       },
+      logged: async (matches) => logLines.find(matches) ?? nextLine.next(matches),
       breachCount: served.breachCount,
       close: async () => {
         forget();
@@ -88,9 +96,9 @@ export function tagOf(stream: EventStream): string {
   return place.tag;
 }
 
-function recordingLogger(lines: LogLine[]): FaceLogger {
+function recordingLogger(keep: (line: LogLine) => void): FaceLogger {
   const record = (level: keyof FaceLogger) => (facts: object, message: string) =>
-    void lines.push({ level, facts, message });
+    keep({ level, facts, message });
   return {
     debug: record("debug"),
     info: record("info"),

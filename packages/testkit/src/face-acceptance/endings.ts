@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import type { EventStream } from "../event-stream.ts";
 import { type FakeClock, fakeClock } from "../fake-clock.ts";
 import { verifies } from "../verifies.ts";
+import { signal } from "../wait-for.ts";
 import type { Bench, BenchSession, OpenBench } from "./bench.ts";
 import { expectAlive, expectEmpty, expectRefusal, primed, sessionNotFound } from "./checks.ts";
 
@@ -43,6 +44,36 @@ function deletions(open: OpenBench): void {
         if (answer.status === 404) await expectRefusal(answer, sessionNotFound("deleted"));
       }
     }
+  });
+
+  // Fails until a look-up waits for an end that is under way: it loads the session anew instead.
+  test.fails(`${verifies("S-04", "S-08", "D-01")}what comes while the end is being written finds no session`, async () => {
+    const written = signal<void>("write of an end");
+    const release = Promise.withResolvers<void>();
+    const beforeCommit = async (ops: readonly { readonly op: string }[]) => {
+      if (!ops.some(({ op }) => op === "end")) return;
+      written.emit();
+      await release.promise;
+    };
+    const bench = await open({ logGate: { beforeCommit } });
+    const session = await bench.session();
+    const other = await bench.session();
+    const isWriting = written.next();
+    const deleted = session.delete();
+    await isWriting;
+    const late = Promise.all([
+      session.call("late"),
+      session.notify("notifications/x"),
+      session.get(),
+      session.delete(),
+    ]);
+    // What needs no write goes on meanwhile; when it was answered, the others have come in.
+    for (let i = 0; i < 3; i++) await expectEmpty(await other.notify("notifications/x"), 202);
+    release.resolve();
+    await expectEmpty(await deleted, 204);
+    for (const answer of await late) await expectRefusal(answer, sessionNotFound("deleted"));
+    expect(bench.upstreams.all).toHaveLength(2);
+    expect(session.upstream.arrivals).toHaveLength(2);
   });
 
   test(`${verifies("D-01")}a call that is opened while its session ends waits for nothing`, async () => {
@@ -137,11 +168,14 @@ function rests(open: OpenBench): void {
 
   test(`${verifies("S-02", "c024")}a call in flight keeps its session, attended or not`, async () => {
     let cursor = "";
-    const session = await around(async (_, { call, upstream }, clock) => {
-      const stream = await call("slow");
+    const session = await around(async (_, one, clock) => {
+      const stream = await one.call("slow");
       cursor = await primed(stream);
-      await upstream.request("tools/call");
+      await one.upstream.request("tools/call");
       stream.destroy("rst");
+      // By now the cut was noticed: what keeps the session is the call alone.
+      await expectAlive(one);
+      await expectAlive(one);
       clock.advance(100_000);
     });
     expect((await session.get({ lastEventId: cursor })).status).toBe(200);
@@ -169,6 +203,7 @@ function rests(open: OpenBench): void {
     await expectAlive(session);
   });
 
+  // The client speaks while the window still holds the session; behind it only the rest counts.
   test(`${verifies("S-02")}a message of the client begins the rest anew`, async () => {
     const session = await around(async (_, one, clock) => {
       clock.advance(990);

@@ -83,7 +83,7 @@ function oddIds(open: OpenBench): void {
     const session = await bench.session();
     const post = (id: string) => session.post(`{"jsonrpc":"2.0","id":${id},"method":"tools/list"}`);
     const pairs = [
-      // [in flight beside it, the one that is meant, how the cancellation spells it]
+      // [the newer one in flight, the one that is meant, how the cancellation spells it]
       ["9007199254740992", "9007199254740993", "9007199254740993"],
       ["9007199254740993", "9007199254740992", "9007199254740992"],
       ['"B"', '"A"', '"\\u0041"'],
@@ -91,10 +91,11 @@ function oddIds(open: OpenBench): void {
       ["1", '"1"', '"\\u0031"'],
     ] as const;
     for (const [other, meant, spelled] of pairs) {
-      const kept = await post(other);
+      // The other is the newer one: taken for equal, it would be cancelled.
       const cancelled = await post(meant);
-      const beside = await session.upstream.request("tools/list");
+      const kept = await post(other);
       const call = await session.upstream.request("tools/list");
+      const beside = await session.upstream.request("tools/list");
       const text = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${spelled}}}`;
       await expectEmpty(await session.post(text), 202);
       const { message } = await session.upstream.notification("notifications/cancelled");
