@@ -15,15 +15,17 @@ import { type Meta, type Opening, type SqliteDurability, takeOver } from "./take
 
 const pageBytesMin = 512;
 
-/** By indexes alone, like everything that is asked at an opening: sessions may be many. */
-const newestText = `select max(seq) as seq, max(
-  coalesce((select at_ms from events order by seq desc limit 1), 0),
-  coalesce((select max(rest_at_ms) from sessions where ended is null and rest = 0), 0),
-  coalesce((select max(rest_at_ms) from sessions where ended is null and rest = 1), 0),
-  coalesce((select max(settled_at_ms) from claims where settled_at_ms is not null), 0)
-) as at_ms from events`;
-const liveText = `select principal, count(*) as sessions from sessions where ended is null
-  group by principal`;
+/** What is asked at an opening, by indexes alone: sessions may be many. */
+export const openingTexts = {
+  newest: `select max(seq) as seq, max(
+    coalesce((select at_ms from events order by seq desc limit 1), 0),
+    coalesce((select max(rest_at_ms) from sessions where ended is null and rest = 0), 0),
+    coalesce((select max(rest_at_ms) from sessions where ended is null and rest = 1), 0),
+    coalesce((select max(settled_at_ms) from claims where settled_at_ms is not null), 0)
+  ) as at_ms from events`,
+  live: `select principal, count(*) as sessions from sessions where ended is null
+    group by principal`,
+};
 
 export interface LogFile {
   readonly path: string;
@@ -49,7 +51,7 @@ export function openFile(path: string, opening: Opening, nowMs: number): LogFile
     db = new DatabaseSync(file, { timeout: 0 });
     const version = requireOurs(db, file);
     setUp(db, version, file);
-    const newest = db.prepare(newestText).get();
+    const newest = db.prepare(openingTexts.newest).get();
     const meta = takeOver(
       version === 0 ? undefined : readMeta(db, file),
       opening,
@@ -161,7 +163,7 @@ function readMeta(db: DatabaseSync, file: string): Meta {
 }
 
 function readLive(db: DatabaseSync): ReadonlyMap<string, number> {
-  const rows = db.prepare(liveText).all();
+  const rows = db.prepare(openingTexts.live).all();
   return new Map(rows.map(({ principal, sessions }) => [String(principal), number(sessions)]));
 }
 

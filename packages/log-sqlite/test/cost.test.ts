@@ -6,7 +6,7 @@ import { disposeAll, fakeClock, verifies } from "@holdfast/testkit";
 import { afterEach, expect, test } from "vitest";
 import { runBatch } from "../src/batch.ts";
 import { openDesk } from "../src/desk.ts";
-import { closeFile, openFile } from "../src/file.ts";
+import { closeFile, openFile, openingTexts } from "../src/file.ts";
 import { migrate } from "../src/schema.ts";
 import { statementTexts } from "../src/statements.ts";
 import { filePlace } from "./places.ts";
@@ -36,6 +36,23 @@ test(`${verifies("R-01", "c061")}a resume finds its cursor in the index of posit
   const plan = (text: string) => db.prepare(`explain query plan ${text}`).all();
   const found = "SEARCH events USING INDEX events_of (session=? AND stream=? AND position>?)";
   expect(plan(statementTexts.events)).toMatchObject([{ detail: found }]);
+});
+
+test(`${verifies("S-07")}an opening reads through one index, and no table`, () => {
+  const steps = Object.values(openingTexts).flatMap((text) =>
+    db
+      .prepare(`explain query plan ${text}`)
+      .all()
+      .map(({ detail }) => String(detail)),
+  );
+  // Of the events, the newest alone.
+  expect(steps.filter((step) => /SCAN|TEMP B-TREE/.test(step))).toEqual([
+    "SCAN events",
+    "SCAN sessions USING COVERING INDEX sessions_live",
+  ]);
+  for (const index of ["sessions_resting", "claims_settled"]) {
+    expect(steps).toContainEqual(expect.stringMatching(`SEARCH .* INDEX ${index}`));
+  }
 });
 
 test(`${verifies("E-03")}a plain call writes two rows and changes none`, async () => {

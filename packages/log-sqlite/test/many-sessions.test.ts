@@ -2,7 +2,7 @@
  * A file with very many sessions: opening it, and finding those at rest, costs what a small one does.
  *
  * Compared with a small file in the same run, the best of several alternating rounds each, by ratios
- * far from what is measured (about 4 and 1): no figure of a machine is in it.
+ * far from what is measured (about 3 and 1): no figure of a machine is in it.
  */
 import { DatabaseSync } from "node:sqlite";
 import type { EventLog, RestLimits, SessionId } from "@holdfast/log";
@@ -44,7 +44,7 @@ test(`${verifies("S-07")}start-up does not grow with the sessions, nor does look
   }
   const ratio = (what: "open" | "rest") =>
     Math.min(...times.large[what]) / Math.min(...times.small[what]);
-  expect(ratio("open")).toBeLessThan(40);
+  expect(ratio("open")).toBeLessThan(15);
   expect(ratio("rest")).toBeLessThan(20);
 });
 
@@ -89,7 +89,7 @@ function multiply(file: string): void {
     id: session,
     name: "'copy ' || n",
     principal: "'owner ' || (n % 100)",
-    data: `'${"x".repeat(500)}'`,
+    data: `'${"x".repeat(200)}'`,
   });
   db.exec("commit");
   db.close();
@@ -120,7 +120,7 @@ test(`${verifies("X-05")}a session with very many finished streams tells what ru
   await finish(2, 501);
   await scene.commit(session, notification(0, "n"));
   const few = await soonest();
-  await finish(502, 40_001);
+  await finish(502, 20_001);
   await scene.open(session, 50_000);
   const many = await soonest();
   expect((await scene.log.running(session)).map(({ stream }) => stream)).toEqual([1, 50_000]);

@@ -295,7 +295,7 @@ export interface EventLog {
   /**
    * Live sessions whose last `touch` lies longer back than they may rest, and whose newest event's
    * window has passed [C S-02] (not asked of those that were never used). Those that have been
-   * waiting longest come first.
+   * waiting longest come first. Bounded in work as in number: there may be more, ask again.
    */
   rested(limits: RestLimits): Promise<readonly SessionId[]>;
   /** How many sessions are live: of one principal, or in all. */

@@ -3,7 +3,7 @@ import { verifies } from "@holdfast/testkit";
 import { describe, expect, test } from "vitest";
 import type { Op, RestLimits, SessionId } from "../event-log.ts";
 import type { LogHarness } from "./harness.ts";
-import { creation, openScene, type Scene } from "./scene.ts";
+import { creation, numbered, openScene, type Scene } from "./scene.ts";
 
 const limits: RestLimits = {
   idleTtlMs: 10_000,
@@ -211,6 +211,20 @@ function many(harness: LogHarness): void {
     const all = await scene.log.rested({ ...limits, sessions: 1_000 });
     expect(all).toHaveLength(302);
     expect(all.slice(0, 2)).toEqual(["free 1", "free 2"]);
+  });
+
+  test(`${verifies("S-02")}those with very many events take several calls at most, and end`, async () => {
+    const scene = await openScene(harness, { windowMs: 50_000 });
+    for (let n = 0; n < 30; n += 1) await scene.commit(await scene.create(`waits ${n}`), use);
+    scene.clock.advance(1);
+    await scene.commit(await scene.create("free"), use);
+    scene.clock.advance(idleMs);
+    for (let n = 0; n < 30; n += 1) {
+      await scene.note(`waits ${n}` as SessionId, 0, ...numbered(1, 900));
+    }
+    let found: readonly SessionId[] = [];
+    for (let calls = 0; calls < 5 && found.length === 0; calls += 1) found = await rested(scene);
+    expect(found).toEqual(["free"]);
   });
 }
 
