@@ -13,7 +13,7 @@ import { fetchReply, fetchRequest } from "./http/fetch.ts";
 import { type Endpoint, handle } from "./http/handler.ts";
 import { nodeReply, nodeRequest } from "./http/node.ts";
 import { Keys } from "./idempotency/keys.ts";
-import { defaultOptions, type RuntimeOptions } from "./options.ts";
+import { bounds, defaultOptions, type RuntimeOptions } from "./options.ts";
 import {
   type Logger,
   type RuntimeContext,
@@ -111,6 +111,8 @@ export function createSessionRuntime(parts: RuntimeParts): SessionRuntime {
       session.viewports.release(which, () => jittered(options.retryMs));
     }
   };
+  const viewportsOver = (which: "calls" | "all") =>
+    Promise.all(sessions.all().map(({ viewports }) => viewports.over(which)));
   return {
     node: (req, res) => {
       ready()
@@ -134,16 +136,11 @@ export function createSessionRuntime(parts: RuntimeParts): SessionRuntime {
     drain: async (timeoutMs) => {
       isDraining = true;
       release("standalone");
-      let timer: NodeJS.Timeout | undefined;
-      const deadline = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, timeoutMs);
-      });
       // "viewports … of running calls after their response": a call is over before that is shown.
-      const shown = sessions
-        .allCallsOver()
-        .then(() => Promise.all(sessions.all().map(({ viewports }) => viewports.callsShown())));
-      await Promise.race([shown, deadline]);
-      clearTimeout(timer);
+      await within(
+        timeoutMs,
+        sessions.allCallsOver().then(() => viewportsOver("calls")),
+      );
       return sessions.callsInFlight;
     },
     close: async () => {
@@ -151,11 +148,23 @@ export function createSessionRuntime(parts: RuntimeParts): SessionRuntime {
       for (const sweep of sweeps) sweep.stop();
       breaches.stop();
       release("all");
+      // What they still say, they read from the log.
+      await within(bounds.lingerMs, viewportsOver("all"));
       await Promise.all(sessions.all().map((session) => session.suspend()));
       await opened?.catch(() => undefined);
       await log.close();
     },
   };
+}
+
+/** Wait for something, but no longer than that. */
+async function within(ms: number, done: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const deadline = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([done, deadline]);
+  clearTimeout(timer);
 }
 
 function contextOf(parts: RuntimeParts, options: RuntimeOptions): RuntimeContext {

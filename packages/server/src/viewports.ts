@@ -23,8 +23,8 @@ export class Viewports {
   readonly #host: ViewportHost;
   readonly #context: RuntimeContext;
   readonly #byStream = new Map<number, Viewport>();
-  /** Of calls; each resolves when its viewport is over. */
-  readonly #showing = new Set<Promise<void>>();
+  /** Each resolves when its viewport is over; with the stream that it shows. */
+  readonly #showing = new Map<Promise<void>, number>();
   readonly #refused = new RefusedCursors();
   #writtenThrough = 0;
   #writtenTimer: NodeJS.Timeout | undefined;
@@ -97,12 +97,15 @@ export class Viewports {
         this.#showing.delete(over);
         this.#host.onClosed();
       });
-    if (stream !== standaloneStream) this.#showing.add(over);
+    this.#showing.set(over, stream);
   }
 
-  /** Resolves when the viewports that show calls now are over. */
-  async callsShown(): Promise<void> {
-    await Promise.all(this.#showing);
+  /** Resolves when the viewports that are there now, of calls or all, are over. */
+  async over(which: "calls" | "all"): Promise<void> {
+    const showing = [...this.#showing].filter(
+      ([, stream]) => which === "all" || stream !== standaloneStream,
+    );
+    await Promise.all(showing.map(([over]) => over));
   }
 
   /** Look again: the session was ended. */
