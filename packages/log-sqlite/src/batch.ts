@@ -118,7 +118,7 @@ function planOne(
       id,
       session: known?.state,
       stream: (stream) => known && book.stream(known, stream)?.state,
-      running: () => (known ? unfinishedStreams(run, book, known).map(({ state }) => state) : []),
+      running: () => (known === undefined ? [] : unfinishedStreams(run, book, known)),
       claim: (scope, key) => readClaim(run, scope, key, expiredAtMs),
       responseBytes: () => (known === undefined ? 0 : book.totals(known).responseBytes),
       incarnation,

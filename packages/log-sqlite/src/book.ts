@@ -67,9 +67,10 @@ export interface SessionEntry {
   readonly streams: Map<number, StreamEntry>;
   /** Counted when first needed. */
   totals: Totals | undefined;
-  /** Rising: the unfinished among the streams below `unfinishedBefore`, when that was written. */
-  unfinished: readonly number[];
-  unfinishedBefore: number;
+  /** Streams with a running call, rising; found when first needed. */
+  unfinished: Set<number> | undefined;
+  /** As the row has them: those below `before`, when it was written. */
+  noted: { readonly streams: readonly number[]; readonly before: number };
   /** What a cap may evict next, read ahead; unset to begin again at the oldest. */
   evictable: { readonly rows: EvictableRow[]; after: number } | undefined;
 }
@@ -186,8 +187,11 @@ function readSession(run: Statements, id: SessionId): SessionEntry | undefined {
     isPurged,
     streams: new Map(),
     totals: undefined,
-    unfinished: JSON.parse(row.unfinished) as number[],
-    unfinishedBefore: row.unfinished_before,
+    unfinished: undefined,
+    noted: {
+      streams: JSON.parse(row.unfinished) as number[],
+      before: row.unfinished_before,
+    },
     evictable: undefined,
   };
 }

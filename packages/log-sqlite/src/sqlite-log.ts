@@ -140,8 +140,7 @@ class SqliteLog implements EventLog {
   async running(id: SessionId): Promise<readonly StreamState[]> {
     return this.#ask(({ run, book }) => {
       const entry = book.session(id);
-      if (entry === undefined || entry.isPurged) return [];
-      return unfinishedStreams(run, book, entry).map(({ state }) => state);
+      return entry === undefined || entry.isPurged ? [] : unfinishedStreams(run, book, entry);
     });
   }
 

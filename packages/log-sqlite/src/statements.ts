@@ -84,7 +84,7 @@ export const statementTexts = {
   setData: "update sessions set data = ? where id = ?",
   touchSession: `update sessions set rest = min(1, max(rest, ?)), touched_at_ms = ?,
     rest_at_ms = ? where id = ?`,
-  setUnfinished: "update sessions set unfinished = ?, unfinished_before = ? where id = ?",
+  noteUnfinished: "update sessions set unfinished = ?, unfinished_before = ? where id = ?",
   endSession: "update sessions set ended = ?, ended_at_ms = ? where id = ?",
 
   stream: `select id, calls, states, runs, generation, evicted_through, written_through,

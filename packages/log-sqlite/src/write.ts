@@ -47,8 +47,8 @@ function writeSession(
       isPurged: false,
       streams: new Map(),
       totals: { events: 0, bytes: 0, responseBytes: 0 },
-      unfinished: [],
-      unfinishedBefore: 0,
+      unfinished: new Set(),
+      noted: { streams: [], before: 0 },
       evictable: undefined,
     };
     book.addSession(entry);
@@ -75,6 +75,8 @@ function writeStream(
   const isFinishing = state.isFinished && known?.state.isFinished !== true;
   const cancelledAtMs = isFinishing && !isAnswered ? atMs : known?.cancelledAtMs;
   const finishedAtMs = isFinishing ? atMs : known?.finishedAtMs;
+  if (isFinishing) entry.unfinished?.delete(state.stream);
+  else if (known === undefined && state.calls.length > 0) entry.unfinished?.add(state.stream);
   if (known === undefined) {
     const { stream, calls, runs, evictedThrough, writtenThrough } = state;
     const states = writeStates(calls, lastResponse);
