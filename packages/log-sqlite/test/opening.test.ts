@@ -2,12 +2,12 @@
 import { mkdir, readFile, symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { openScene } from "@holdfast/log/acceptance";
+import { idempotencyTtlMs, keyed, openScene } from "@holdfast/log/acceptance";
 import { sqliteLog } from "@holdfast/log-sqlite";
 import { disposeAll, fakeClock, verifies } from "@holdfast/testkit";
 import { afterEach, describe, expect, test } from "vitest";
 import { schemaVersion } from "../src/schema.ts";
-import { filePlace, sqliteHarness } from "./places.ts";
+import { type FilePlace, filePlace, sqliteHarness } from "./places.ts";
 
 afterEach(disposeAll);
 
@@ -133,11 +133,36 @@ test(`${verifies("W-05")}a closed log is one file that common tools read`, async
   const session = await scene.create("a");
   await scene.note(session, 0, "hello");
   await scene.log.close();
-  const place = scene.place as Awaited<ReturnType<typeof filePlace>>;
+  const place = scene.place as FilePlace;
   const db = new DatabaseSync(place.file, { readOnly: true });
   expect(db.prepare("select text from events").all()).toEqual([{ text: "hello" }]);
   expect(db.prepare("pragma integrity_check").all()).toEqual([{ integrity_check: "ok" }]);
   db.close();
   expect(scene.log.durability).toBe("process");
   expect(sqliteLog(place.file, { durability: "power" }).durability).toBe("power");
+});
+
+test(`${verifies("S-02", "X-03")}after a crash, log time goes on from the newest use or answer`, async () => {
+  const limits = { idleTtlMs: 1_000, unusedTtlMs: 1_000, touchLagMs: 0, sessions: 9 };
+  const use = { op: "touch", isUsed: true } as const;
+  const scene = await openScene(sqliteHarness());
+  const session = await scene.create("a");
+  /** The base as it was last written while there were no commits. */
+  const crash = async () => {
+    await scene.log.close();
+    const db = new DatabaseSync((scene.place as FilePlace).file);
+    db.exec("update meta set base_ms = 0, is_clean = 0");
+    db.close();
+    await scene.reopen();
+  };
+  scene.clock.advance(50_000);
+  await scene.commit(session, use);
+  await crash();
+  scene.clock.advance(1_000);
+  expect(await scene.log.rested(limits)).toEqual([session]);
+  await scene.commit(session, keyed(1, "k"));
+  await scene.commit(session, { op: "cancel", stream: 1, call: 0 });
+  await crash();
+  scene.clock.advance(idempotencyTtlMs);
+  expect(await scene.log.claim("all", "k")).toBeUndefined();
 });

@@ -22,6 +22,8 @@ export type { LogHarness, LogPlace } from "./harness.ts";
 export { compareWithModel } from "./model.ts";
 export {
   creation,
+  idempotencyTtlMs,
+  keyed,
   notification,
   numbered,
   opening,
