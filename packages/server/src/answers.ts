@@ -32,6 +32,13 @@ export function oversizedAnswer(call: Call, bytes: number, bytesMax: number): st
   );
 }
 
+/** [C S-03] The upstream's answer to `initialize` is none: without a version there is no session. */
+export function versionlessAnswer(call: Call): string {
+  return errorText(call.id, "The server answered initialize without a protocol version.", {
+    type: "invalid-initialize-result",
+  });
+}
+
 /** [C W-03] To an upstream whose request to the client was evicted. */
 export function unfetchedQuestion(idJson: string): string {
   return errorText(idJson, "The client did not fetch this request while it was kept.", {

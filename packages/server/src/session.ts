@@ -17,6 +17,7 @@ import {
   oversizedAnswer,
   responseTo,
   unknownOutcome,
+  versionlessAnswer,
 } from "./answers.ts";
 import type { InFlightCall } from "./calls.ts";
 import { CommitQueue } from "./commit-queue.ts";
@@ -45,6 +46,11 @@ export interface SessionEvents {
   onEnded(session: Session): void;
   /** A call is over. */
   onCallOver(): void;
+}
+
+interface InitializeAnswer {
+  readonly result?: { readonly protocolVersion?: unknown } | null;
+  readonly error?: unknown;
 }
 
 export class Session {
@@ -97,6 +103,11 @@ export class Session {
 
   get isOver(): boolean {
     return this.#ending !== undefined || this.#ended !== undefined;
+  }
+
+  /** Resolves when an end that is under way is settled: the session is over, or goes on. */
+  async endSettled(): Promise<void> {
+    await this.#ending?.catch(() => undefined);
   }
 
   /** The upstream does not keep up: new work should be refused. */
@@ -280,11 +291,12 @@ export class Session {
 
   /** The session is live once its `initialize` is answered, and over when that is refused. */
   #onInitialized(call: InFlightCall, answer: string): void {
-    const { result } = JSON.parse(answer) as { result?: { protocolVersion?: unknown } | null };
+    const { result, error } = JSON.parse(answer) as InitializeAnswer;
     const version = result?.protocolVersion;
     if (typeof version !== "string") {
-      // [C S-03] its stream ends with the error, the id answers 404 `ended`
-      this.calls.settle(call, (place) => responseTo(place, answer));
+      // [C S-03] its stream ends with an error, the id answers 404 `ended`
+      const refusal = error === undefined ? versionlessAnswer(call) : answer;
+      this.calls.settle(call, (place) => responseTo(place, refusal));
       this.#endForGood("the upstream refused to be initialized");
       return;
     }

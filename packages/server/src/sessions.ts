@@ -102,6 +102,8 @@ export class Sessions {
    */
   async find(id: SessionId, principal: string): Promise<Lookup> {
     const session = this.#live.get(id);
+    // What comes while the end is being written finds what comes of it.
+    if (session?.isOver === true) await session.endSettled();
     if (session !== undefined && !session.isOver) {
       return session.principal === principal ? { kind: "live", session } : unknown;
     }
@@ -175,6 +177,7 @@ export class Sessions {
 
   async #load(id: SessionId): Promise<Lookup> {
     const live = this.#live.get(id);
+    await live?.endSettled();
     if (live !== undefined && !live.isOver) return { kind: "live", session: live };
     const state = await this.#context.log.session(id);
     if (state === undefined) return unknown;
