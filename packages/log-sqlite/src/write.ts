@@ -18,10 +18,9 @@ export function writePlan(
   atMs: number,
 ): SessionEntry {
   const entry = writeSession(writer, id, known, plan, atMs);
-  const answered = new Set<number>();
-  for (const event of plan.events) if (event.isLast) answered.add(event.stream);
   for (const state of plan.streams.values()) {
-    writeStream(writer, entry, state, answered.has(state.stream), atMs);
+    const isAnswered = plan.events.some((event) => event.isLast && event.stream === state.stream);
+    writeStream(writer, entry, state, isAnswered, atMs);
   }
   if (plan.events.length > 0) writeEvents(writer, entry, plan.events, atMs);
   for (const claim of plan.claims) writeClaim(writer.run, claim, atMs);
@@ -98,11 +97,11 @@ function writeStream(
   }
   const states =
     state.calls === known.state.calls ? known.states : writeStates(state.calls, lastResponse);
+  // A cancellation changes the states.
   const isChanged =
     states !== known.states ||
     state.runs !== known.runs ||
-    state.writtenThrough !== known.state.writtenThrough ||
-    cancelledAtMs !== known.cancelledAtMs;
+    state.writtenThrough !== known.state.writtenThrough;
   known.state = state;
   known.finishedAtMs = finishedAtMs;
   known.cancelledAtMs = cancelledAtMs;
