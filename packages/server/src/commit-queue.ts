@@ -8,6 +8,7 @@
  *     flowing ──a commit fails──▶ held ──all settled, pause──▶ probing ──it succeeds──▶ flowing
  *                                   ▲────────it fails, longer pause──────┘
  */
+import { randomBytes } from "node:crypto";
 import type { Commit, CommitOutcome, EventLog, Op, SessionId } from "@holdfast/log";
 import { bounds } from "./options.ts";
 
@@ -43,7 +44,8 @@ export class CommitQueue {
   ) {
     this.#log = log;
     this.#session = session;
-    this.#name = name;
+    // A session that was put to rest has another queue when it is back: its commits are new ones.
+    this.#name = `${name}-${randomBytes(6).toString("hex")}`;
     this.#onFailure = onFailure;
   }
 
