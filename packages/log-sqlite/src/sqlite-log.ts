@@ -232,23 +232,15 @@ class SqliteLog implements EventLog {
     opened.desk.book.trim();
   }
 
-  /** Tell of evictions, and wake who follows: each stream once, however many commits changed it. */
+  /** Tell of evictions, and wake who follows. */
   #spread(batch: readonly Waiting[], answers: readonly Answer[]): void {
-    const news = new Map<SessionId, Set<number>>();
-    const ended = new Set<SessionId>();
     answers.forEach((answer, i) => {
       const session = batch[i]?.session;
       if (session === undefined || "error" in answer) return;
       this.#tell(answer.evictions);
-      if (answer.isEnd) ended.add(session);
-      const streams = news.get(session) ?? new Set();
-      news.set(session, streams);
-      for (const stream of answer.news) streams.add(stream);
+      if (answer.isEnd) this.#followers.wakeAll(session);
+      else this.#followers.wake(session, answer.news);
     });
-    for (const [session, streams] of news) {
-      if (ended.has(session)) this.#followers.wakeAll(session);
-      else this.#followers.wake(session, streams);
-    }
   }
 
   #writeBase(opened: Opened, nowMs: number): void {

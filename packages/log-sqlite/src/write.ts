@@ -16,10 +16,9 @@ export function writePlan(
   atMs: number,
 ): SessionEntry {
   const entry = writeSession(writer, id, known, plan, atMs);
-  const answered = new Set<number>();
-  for (const event of plan.events) if (event.isLast) answered.add(event.stream);
   for (const state of plan.streams.values()) {
-    writeStream(writer, entry, state, answered.has(state.stream), atMs);
+    const isAnswered = plan.events.some((event) => event.isLast && event.stream === state.stream);
+    writeStream(writer, entry, state, isAnswered, atMs);
   }
   if (plan.events.length === 0) return entry;
   // Counted, if they were not yet, before the new events are there to be counted.

@@ -2,7 +2,8 @@
  * What a commit means: from the states before it and its operations to the states and the events
  * after it. Pure; each log carries a plan out in its own way, and enforces the caps afterwards.
  *
- * Wrong operations are mistakes of the session runtime, not of a client: they fail assertions.
+ * Wrong operations are mistakes of the session runtime, not of a client: they fail assertions,
+ * written so that a message is made only when it is needed.
  */
 import assert from "node:assert/strict";
 import { type EventPlace, standaloneStream } from "@holdfast/contract";
@@ -66,7 +67,7 @@ export function planCommit(
   before: Before,
   ops: readonly Op[],
 ): Plan | { readonly kind: "absent" | "full" } {
-  const [first, ...rest] = ops;
+  const first = ops[0];
   const isCreated = first?.op === "create";
   assert(!isCreated || before.session === undefined, "create: the session was there before");
   const session = isCreated ? created(before, first) : before.session;
@@ -82,8 +83,10 @@ export function planCommit(
     responseBytesAdded: 0,
   };
   if (isCreated) begin(draft, standaloneStream, []);
-  for (const op of isCreated ? rest : ops) {
-    assert(draft.session.ended === undefined, `${op.op}: the session was ended in this commit`);
+  for (const op of isCreated ? ops.slice(1) : ops) {
+    if (draft.session.ended !== undefined) {
+      assert.fail(`${op.op}: the session was ended in this commit`);
+    }
     if (op.op === "open" && isFull(draft)) return { kind: "full" };
     apply(draft, op);
   }
@@ -111,8 +114,8 @@ function apply(draft: Draft, op: Op): void {
       draft.session = { ...draft.session, data: op.data };
       break;
     case "open":
-      assert(op.stream >= draft.session.nextStream, `open: stream ${op.stream} is not new`);
-      assert(op.calls.length > 0, `open: stream ${op.stream} has no call`);
+      if (op.stream < draft.session.nextStream) assert.fail(`open: ${op.stream} is not new`);
+      if (op.calls.length === 0) assert.fail(`open: stream ${op.stream} has no call`);
       begin(
         draft,
         op.stream,
@@ -130,7 +133,7 @@ function apply(draft: Draft, op: Op): void {
     }
     case "written": {
       const stream = streamOf(draft, op.stream);
-      assert(op.position <= stream.head, `written: position ${op.position} is past the head`);
+      if (op.position > stream.head) assert.fail(`written: ${op.position} is past the head`);
       const writtenThrough = Math.max(stream.writtenThrough, op.position);
       if (writtenThrough !== stream.writtenThrough) put(draft, { ...stream, writtenThrough });
       break;
@@ -159,7 +162,7 @@ function begin(draft: Draft, stream: number, calls: readonly CallState[]): void 
 
 function append(draft: Draft, op: Extract<Op, { op: "append" }>): void {
   const before = streamOf(draft, op.stream);
-  assert(!before.isFinished, `append: stream ${op.stream} is finished`);
+  if (before.isFinished) assert.fail(`append: stream ${op.stream} is finished`);
   const position = before.head + 1;
   const runs = recordRun(before.runs, position, draft.before.incarnation);
   const grown: StreamState = { ...before, head: position, runs };
@@ -186,7 +189,9 @@ type Settled =
 
 function settle(draft: Draft, stream: StreamState, index: number, settled: Settled): StreamState {
   const call = stream.calls[index];
-  assert(call?.state === "running", `call ${index} of stream ${stream.stream} is not running`);
+  if (call?.state !== "running") {
+    assert.fail(`call ${index} of stream ${stream.stream} is not running`);
+  }
   const calls = stream.calls.with(index, { ...call, ...settled });
   const isFinished = calls.every((one) => one.state !== "running");
   return put(draft, { ...stream, calls, isFinished });
@@ -194,7 +199,7 @@ function settle(draft: Draft, stream: StreamState, index: number, settled: Settl
 
 function streamOf(draft: Draft, stream: number): StreamState {
   const state = draft.streams.get(stream) ?? draft.before.stream(stream);
-  assert(state !== undefined, `stream ${stream} is not known`);
+  if (state === undefined) assert.fail(`stream ${stream} is not known`);
   return state;
 }
 
