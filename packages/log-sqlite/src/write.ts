@@ -96,11 +96,11 @@ function writeStream(
   }
   const states =
     state.calls === known.state.calls ? known.states : writeStates(state.calls, lastResponse);
+  // A cancellation changes the states.
   const isChanged =
     states !== known.states ||
     state.runs !== known.runs ||
-    state.writtenThrough !== known.state.writtenThrough ||
-    cancelledAtMs !== known.cancelledAtMs;
+    state.writtenThrough !== known.state.writtenThrough;
   known.state = state;
   known.finishedAtMs = finishedAtMs;
   known.cancelledAtMs = cancelledAtMs;
