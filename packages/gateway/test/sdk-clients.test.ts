@@ -1,14 +1,14 @@
 /** Unmodified SDK clients, old and new, on the demo server behind the gateway. */
 import { disposeAll, signal, verifies, within } from "@holdfast/testkit";
-import { afterEach, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { startGateway } from "./gateway-process.ts";
 import { sdkClients } from "./sdk-client.ts";
 
-afterEach(disposeAll);
+afterAll(disposeAll);
 
 const user = async () => ({ action: "accept" as const, content: { answer: "blue" } });
 
-test.each(sdkClients)(
+test.concurrent.each(sdkClients)(
   `${verifies("E-01", "X-01", "X-06")}SDK %s: tools, progress, log, resources, questions, cancelling`,
   async (_sdk, connect) => {
     const gateway = await startGateway(["demo", "serve", "--log", "memory:"]);
