@@ -1,6 +1,7 @@
 /**
  * What a call costs its server: a `tools/call` answered over SSE by Holdfast with its SQLite log,
- * beside a handler of node:http that keeps nothing, and the official SDK with its store in memory.
+ * beside a handler of node:http that keeps nothing, the same handler with the least that makes an
+ * answer durable, and the official SDK with its store in memory.
  */
 
 import { type Load, openLoad } from "./mcp-load.ts";
@@ -9,9 +10,11 @@ import type { Report } from "./report.ts";
 import { createSamples, rotated, type Samples } from "./statistics.ts";
 
 const inFlight = 16;
+const warmUpRounds = 3;
 
 const contestants = [
   { name: "plain", title: "plain node:http, keeps nothing" },
+  { name: "floor", title: "plain, two writes and two bare INSERTs" },
   { name: "holdfast", title: "Holdfast, SQLite log" },
   { name: "sdk-v2", title: "SDK v2, store in memory" },
   { name: "sdk-v1", title: "SDK v1, store in memory" },
@@ -72,7 +75,9 @@ async function measureSpread(sessions: number, options: CallOptions): Promise<Sa
       running.push({ name, server, load: await openLoad(server.port, inFlight, sessions) });
     }
     // The first rounds find code that is not compiled yet.
-    for (const one of running) await one.load.run(options.calls);
+    for (let round = 0; round < warmUpRounds; round += 1) {
+      for (const { load } of running) await load.run(options.calls);
+    }
     for (let round = 0; round < options.rounds; round += 1) {
       for (const { name, server, load } of rotated(running, round)) {
         const beforeUs = await server.cpuUs();

@@ -1,6 +1,6 @@
 /**
- * Debian's HAProxy and nginx with an idle timeout of 2 s in front of `holdfast serve`, configured as
- * by somebody who knows nothing of event streams. Heartbeats off: every quiet stream is cut, and
+ * Debian's HAProxy and nginx with an idle timeout of 2 s in front of `holdfast serve`, configured
+ * as by somebody who knows nothing of event streams. Heartbeats off: every quiet stream is cut, and
  * resumed. Heartbeats on: none ever is.
  */
 import { parseEventId } from "@holdfast/contract";

@@ -37,8 +37,8 @@ export type Elicited = {
 };
 
 export interface SdkOptions {
-  /** The user: asked by elicitation. Default: answers "blue" at once. */
-  readonly user?: () => Promise<Elicited>;
+  /** The user: asked by elicitation. Default: answers "blue" at once. `null`: cannot be asked. */
+  readonly user?: (() => Promise<Elicited>) | null;
   /** Told of each log message at once, in order with progress. */
   readonly onLog?: (message: LogMessage) => void;
   /** Let v2 negotiate: the 2026-07-28 revision first. */
@@ -66,7 +66,10 @@ export interface SdkClient {
 }
 
 const info = { name: "sdk-client", version: "1.0.0" };
-const capabilities = { elicitation: {}, sampling: {}, roots: {} };
+const capabilitiesWith = (user: SdkOptions["user"]) => ({
+  ...{ sampling: {}, roots: {} },
+  ...(user !== null && { elicitation: {} }),
+});
 const blue: Elicited = { action: "accept", content: { colour: "blue" } };
 const green = {
   model: "m",
@@ -109,9 +112,9 @@ export async function connectV1(
   url: string,
   { user = async () => blue, onLog = () => {} }: SdkOptions = {},
 ): Promise<SdkClient> {
-  const client = new ClientV1(info, { capabilities });
+  const client = new ClientV1(info, { capabilities: capabilitiesWith(user) });
   const seen = watcher();
-  client.setRequestHandler(ElicitRequestSchema, user);
+  if (user !== null) client.setRequestHandler(ElicitRequestSchema, user);
   client.setRequestHandler(CreateMessageRequestSchema, () => green);
   client.setRequestHandler(ListRootsRequestSchema, () => roots);
   client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => {
@@ -134,10 +137,12 @@ export async function connectV1(
 
 export async function connectV2(url: string, options: SdkOptions = {}): Promise<SdkClient> {
   const { user = async () => blue, onLog = () => {}, isAutomatic = false } = options;
-  const mode = isAutomatic ? "auto" : "legacy";
-  const client = new ClientV2(info, { capabilities, versionNegotiation: { mode } });
+  const client = new ClientV2(info, {
+    capabilities: capabilitiesWith(user),
+    versionNegotiation: { mode: isAutomatic ? "auto" : "legacy" },
+  });
   const seen = watcher();
-  client.setRequestHandler("elicitation/create", user);
+  if (user !== null) client.setRequestHandler("elicitation/create", user);
   client.setRequestHandler("sampling/createMessage", () => green);
   client.setRequestHandler("roots/list", () => roots);
   client.setNotificationHandler("notifications/message", ({ params }) => {

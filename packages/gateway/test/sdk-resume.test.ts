@@ -2,10 +2,17 @@
  * Unmodified SDK clients on `holdfast serve` through a bad load balancer: whatever it cuts, a call
  * has one effect, its progress is complete, and its result arrives.
  */
-import { disposeAll, type FaultProxy, faultProxy, signal, verifies } from "@holdfast/testkit";
+import {
+  disposeAll,
+  type FaultProxy,
+  faultProxy,
+  openEventStream,
+  signal,
+  verifies,
+} from "@holdfast/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Elicited, type SdkClient, sdkClients, startWork } from "./sdk-client.ts";
-import { callIn, range, serveWorker, tickNumber, type WorkerGateway } from "./worker.ts";
+import { callIn, range, serveWorker, tickNumber, ticksOf, type WorkerGateway } from "./worker.ts";
 
 let gateway: WorkerGateway;
 beforeAll(async () => {
@@ -83,7 +90,7 @@ eachSdk(
 );
 
 eachSdk(
-  `${verifies("S-01", "E-04")}SDK %s: a first standalone GET that is cut before its headers ends nothing`,
+  `${verifies("S-01", "E-04", "R-07")}SDK %s: a first standalone GET that is cut before its headers ends nothing`,
   async (sdk, connect) => {
     const proxy = await faultProxy({ target: gateway.target });
     // Of the two requests before it the responses are whole: initialize, initialized.
@@ -105,6 +112,14 @@ eachSdk(
     await client.call("advance", { name, progress: 1, done: true });
     expect(await work.result).toBe(`${name} done`);
     expect(work.steps).toEqual([1, 2]);
+    // The SDKs try no second time; what they would have seen waits for whoever asks.
+    await client.call("tick", { from: 1, count: 2 });
+    const listening = await openEventStream({
+      url: gateway.url,
+      headers: { accept: "text/event-stream", "mcp-session-id": client.sessionId() },
+    });
+    await listening.nextMessage(({ params }) => params?.uri === "tick://2");
+    expect(ticksOf(listening.messages)).toEqual([1, 2]);
   },
 );
 

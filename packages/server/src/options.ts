@@ -87,7 +87,7 @@ export const bounds = {
   stallMs: 45_000,
   /** `retry:` for a viewport that another took over [C R-02], milliseconds. */
   takeoverRetryMs: 5_000,
-  /** How long an ended response may take to leave before its socket is destroyed, milliseconds. */
+  /** How long what is said at last to a peer that nobody waits for may take, milliseconds. */
   lingerMs: 1_000,
   /** A refused cursor that comes again within this is served in-band [C R-09], milliseconds. */
   repeatMs: 60_000,

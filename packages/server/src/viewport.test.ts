@@ -69,6 +69,20 @@ test(`${verifies("R-02")}a takeover does not wait for a blocked socket, nor for 
   expect(sink.isDestroyed).toBe(true);
 });
 
+test(`${verifies("R-02", "E-09")}who is taken over is not waited for; who is slow is`, async () => {
+  const half = show([event(1, 1_000), event(2, 1_000)]);
+  await vi.advanceTimersByTimeAsync(10);
+  half.viewport.takeOver();
+  expect(await half.end).toBe("taken-over");
+  expect(half.sink.written.endsWith("retry: 5000\n\n")).toBe(true);
+  expect(half.sink.lingerMs).toBe(1_000);
+  const slow = show([event(1, 10)]);
+  slow.log.finish();
+  await vi.advanceTimersByTimeAsync(10);
+  expect(await slow.end).toBe("finished");
+  expect(slow.sink.lingerMs).toBe(45_000);
+});
+
 test(`${verifies("E-11")}a release waits for the end of the frame that is being written`, async () => {
   const { sink, end, viewport } = show([event(1, 200_000), event(2, 1)]);
   await vi.advanceTimersByTimeAsync(10);
@@ -87,7 +101,7 @@ test(`${verifies("E-10")}a finished stream ends also when its session could not 
   log.finish();
   await vi.advanceTimersByTimeAsync(0);
   expect(await end).toBe("finished");
-  expect(sink.isEnded).toBe(true);
+  expect(sink.lingerMs).toBe(45_000);
 });
 
 test(`${verifies("E-09", "S-02")}a response that was over before it began is let go`, async () => {
@@ -181,7 +195,8 @@ function scriptedLog(given: readonly LoggedEvent[]) {
 
 interface ScriptedSink extends Sink {
   readonly written: string;
-  readonly isEnded: boolean;
+  /** How long the end may take; `undefined` before it. */
+  readonly lingerMs: number | undefined;
   readonly isDestroyed: boolean;
   /** What was written leaves; the next write blocks again. */
   drain(): void;
@@ -194,7 +209,7 @@ interface ScriptedSink extends Sink {
 /** It blocks with the first piece of more than a few bytes. */
 function scriptedSink(): ScriptedSink {
   const state = { written: "", isOpen: false, isFull: false, isClosed: false };
-  const over = { isEnded: false, isDestroyed: false };
+  const over = { lingerMs: undefined as number | undefined, isDestroyed: false };
   let waiting: (() => void)[] = [];
   let listeners: (() => void)[] = [];
   const drain = () => {
@@ -210,8 +225,8 @@ function scriptedSink(): ScriptedSink {
     get written() {
       return state.written;
     },
-    get isEnded() {
-      return over.isEnded;
+    get lingerMs() {
+      return over.lingerMs;
     },
     get isDestroyed() {
       return over.isDestroyed;
@@ -234,8 +249,8 @@ function scriptedSink(): ScriptedSink {
         if (state.isFull) waiting = [...waiting, resolve];
         else resolve();
       }),
-    end: () => {
-      over.isEnded = true;
+    end: (lingerMs) => {
+      over.lingerMs = lingerMs;
     },
     destroy: () => {
       over.isDestroyed = true;

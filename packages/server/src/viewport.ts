@@ -180,11 +180,11 @@ export class Viewport {
         if (epilogue !== "") this.#sink.write(epilogue);
         const reason = this.#source.ended();
         if (reason !== undefined) return this.#close(reason);
-        this.#sink.end();
+        this.#sink.end(bounds.stallMs);
         return "finished";
       } else {
         // [C E-09] evicted under a reader that is too slow: its resume is told the extent.
-        this.#sink.end();
+        this.#sink.end(bounds.stallMs);
         return "evicted";
       }
     }
@@ -378,7 +378,8 @@ export class Viewport {
 
   #leave(stop: Stop): ViewportEnd {
     this.#sink.write(stop.frame);
-    this.#sink.end();
+    // [C R-02] a half-open peer is not waited for; [C E-09] a slow one is.
+    this.#sink.end(stop.isUrgent ? bounds.lingerMs : bounds.stallMs);
     return stop.cause;
   }
 
@@ -391,7 +392,7 @@ export class Viewport {
   /** [C D-01] */
   #close(reason: EndReason): ViewportEnd {
     this.#sink.write(closeFrame(reason));
-    this.#sink.end();
+    this.#sink.end(bounds.stallMs);
     return "ended";
   }
 }

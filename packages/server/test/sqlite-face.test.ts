@@ -3,5 +3,16 @@ import { nodeFace } from "./node-face.ts";
 
 acceptFace(nodeFace, {
   log: "sqlite",
-  chapters: ["sessions", "endings", "streams", "resume", "takeover", "gaps", "retention", "bounds"],
+  chapters: [
+    "sessions",
+    "cuts",
+    "endings",
+    "questions",
+    "bytes",
+    "upstreamLoss",
+    "streams",
+    "resume",
+    "gaps",
+    "retention",
+  ],
 });

@@ -29,8 +29,8 @@ export interface Sink {
   isDrained(): boolean;
   /** Resolves when more may be written, or the other side is gone. */
   drained(): Promise<void>;
-  /** End the response; a socket that does not take it in time is destroyed. */
-  end(): void;
+  /** End the response; a socket that has not taken all of it after so long is destroyed. */
+  end(lingerMs: number): void;
   /** Cut the connection. */
   destroy(): void;
   /** Called once, when the response is over for whatever cause; at once if it is over already. */

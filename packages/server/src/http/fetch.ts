@@ -40,38 +40,56 @@ export function fetchReply(request: Request): HttpReply & { readonly response: P
   };
 }
 
+/**
+ *     open ──end──▶ ending ──everything taken──▶ over
+ *       └──abort, cancel, destroy──▶ over ◀──not in time──┘
+ */
 function streamingBody(signal: AbortSignal): { sink: Sink; body: ReadableStream<Uint8Array> } {
-  let isClosed = false;
-  let waiting: (() => void)[] = [];
-  let listeners: (() => void)[] = [];
   let controller: ReadableStreamDefaultController<Uint8Array>;
+  /** The writer is told: nothing more can be written. */
+  let isClosed = false;
+  /** Set while the last of the body waits to be taken. */
+  let linger: NodeJS.Timeout | undefined;
+  const waiting: (() => void)[] = [];
+  const listeners: (() => void)[] = [];
+  const isTaken = () => (controller.desiredSize ?? 0) >= highWaterBytes;
   const wake = () => {
-    const waiters = waiting;
-    waiting = [];
-    for (const waiter of waiters) waiter();
+    for (const waiter of waiting.splice(0)) waiter();
   };
   const close = () => {
     if (isClosed) return;
     isClosed = true;
     wake();
-    for (const listener of listeners) listener();
-    listeners = [];
+    for (const listener of listeners.splice(0)) listener();
+  };
+  const stopLingering = () => {
+    clearTimeout(linger);
+    linger = undefined;
+  };
+  const fail = () => {
+    if (isClosed && linger === undefined) return;
+    stopLingering();
+    controller.error(new Error("The connection was closed."));
+    close();
   };
   const body = new ReadableStream<Uint8Array>(
     {
       start: (given) => {
         controller = given;
       },
-      pull: wake,
-      cancel: close,
+      pull: () => {
+        wake();
+        if (linger === undefined || !isTaken()) return;
+        stopLingering();
+        controller.close();
+      },
+      cancel: () => {
+        stopLingering();
+        close();
+      },
     },
     new ByteLengthQueuingStrategy({ highWaterMark: highWaterBytes }),
   );
-  const fail = () => {
-    if (isClosed) return;
-    controller.error(new Error("The connection was closed."));
-    close();
-  };
   // The client may have gone while its stream was being opened: no event comes any more.
   if (signal.aborted) fail();
   else signal.addEventListener("abort", fail, { once: true });
@@ -81,15 +99,16 @@ function streamingBody(signal: AbortSignal): { sink: Sink; body: ReadableStream<
       controller.enqueue(typeof text === "string" ? encoder.encode(text) : text);
       return (controller.desiredSize ?? 0) > 0;
     },
-    isDrained: () => isClosed || (controller.desiredSize ?? 0) >= highWaterBytes,
+    isDrained: () => isClosed || isTaken(),
     drained: () =>
       new Promise((resolve) => {
         if (isClosed || (controller.desiredSize ?? 0) > 0) resolve();
         else waiting.push(resolve);
       }),
-    end: () => {
+    end: (lingerMs) => {
       if (isClosed) return;
-      controller.close();
+      if (isTaken()) controller.close();
+      else linger = setTimeout(fail, lingerMs).unref();
       close();
     },
     destroy: fail,

@@ -47,11 +47,11 @@ function nodeSink(res: ServerResponse): Sink {
         };
         res.on("drain", done).on("close", done);
       }),
-    end: () => {
+    end: (lingerMs) => {
       res.end();
       if (res.writableFinished) return;
       // A half-open peer takes nothing more: its socket is not waited for.
-      linger = setTimeout(() => res.destroy(), bounds.lingerMs);
+      linger = setTimeout(() => res.destroy(), lingerMs).unref();
     },
     destroy: () => {
       res.destroy();

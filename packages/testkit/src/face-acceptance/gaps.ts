@@ -203,6 +203,7 @@ function endsOfStreams(open: OpenBench): void {
     await leave(bench, stream);
     sayNotes(session.upstream, 1, 3);
     call.answer({ gone: true });
+    await settle(bench);
     clock.advance(1_100);
     await untilGone(session, cursor);
     await expectRefusal(await session.get({ lastEventId: cursor }), {
@@ -236,6 +237,7 @@ function endsOfStreams(open: OpenBench): void {
     const cursor = await primed(standalone);
     await leave(bench, standalone);
     sayNotes(session.upstream, 1, 3);
+    await settle(bench);
     clock.advance(1_100);
     const body = await untilGone(session, cursor);
     const { oldestEventId, headEventId, lostEvents } = body.error?.data ?? {};
