@@ -35,7 +35,7 @@ function gateway(calls: number, timeoutMs: number) {
     listener: {
       drain: step("listener drains"),
       stop: step("listener stops"),
-      close: async () => void steps.push("listener closes"),
+      close: async (lingerMs) => void steps.push(`listener closes within ${lingerMs} ms`),
     },
     logger: {
       debug: log,
@@ -67,7 +67,7 @@ test(`${verifies("D-02")}calls end first, and resumes are served until then`, as
     "draining: 1 calls left",
     "listener stops",
     "runtime closes",
-    "listener closes",
+    "listener closes within 500 ms",
   ]);
   expect(warnings).toEqual([]);
   await vi.advanceTimersByTimeAsync(10 * tellMs);
