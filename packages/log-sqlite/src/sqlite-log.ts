@@ -234,7 +234,8 @@ class SqliteLog implements EventLog {
     } catch (error) {
       rollBack(opened);
       const fault = workingFault(error, opened.file.path);
-      for (const { reject } of batch) reject(fault);
+      // What came after it was called before its failure could be told: none may overtake it.
+      for (const { reject } of [...batch, ...this.#waiting.splice(0)]) reject(fault);
       return;
     }
     opened.isBusy = true;

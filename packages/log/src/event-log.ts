@@ -279,6 +279,9 @@ export interface EventLog {
    * Change a session: all of `ops` or none, durable when it resolves; commits of one session take
    * effect in the order of their calls. Caps are enforced in the same step.
    *
+   * When one is rejected, so are all of its session that were called before the caller could know:
+   * repeated in their order, none overtakes another.
+   *
    * @throws {@link LogError} `ERR_LOG_UNAVAILABLE`: nothing changed, or the outcome is not known;
    * repeat with the same `id`
    */

@@ -9,6 +9,8 @@ import type { Question } from "./routing.ts";
 interface Asked extends Question {
   /** Where it stands in its stream; unknown until it is in the log. */
   position: number | undefined;
+  /** Evictions of its stream that came before its position was known. */
+  evictedThrough: number;
 }
 
 export class Questions {
@@ -27,12 +29,26 @@ export class Questions {
   }
 
   /** Note a question of the upstream; `idJson` is the upstream's own id for it. */
-  ask(idJson: string, stream: number): Asked {
+  ask(idJson: string, stream: number): Question {
     this.#count++;
     const wireIdJson = JSON.stringify(`${this.#prefix}-${this.#count}`);
-    const question: Asked = { wireIdJson, idJson, stream, position: undefined };
+    const question = { wireIdJson, idJson, stream, position: undefined, evictedThrough: 0 };
     this.#asked.set(wireIdJson, question);
     return question;
+  }
+
+  /**
+   * A question is in the log now.
+   *
+   * @returns false when it has left it again: it was evicted in the step in which it came
+   */
+  place(question: Question, position: number): boolean {
+    const asked = this.#asked.get(question.wireIdJson);
+    if (asked === undefined) return true;
+    asked.position = position;
+    if (position > asked.evictedThrough) return true;
+    this.#asked.delete(question.wireIdJson);
+    return false;
   }
 
   /** The question that a client's answer belongs to; the second answer finds none. */
@@ -44,10 +60,12 @@ export class Questions {
 
   /** Those that stood in evicted events: nobody will ever see them. */
   takeEvicted(stream: number, through: number): readonly Question[] {
-    const evicted = [...this.#asked.values()].filter(
-      ({ stream: own, position }) =>
-        own === stream && position !== undefined && position <= through,
-    );
+    const evicted: Question[] = [];
+    for (const asked of this.#asked.values()) {
+      if (asked.stream !== stream) continue;
+      asked.evictedThrough = through;
+      if (asked.position !== undefined && asked.position <= through) evicted.push(asked);
+    }
     for (const { wireIdJson } of evicted) this.#asked.delete(wireIdJson);
     return evicted;
   }

@@ -9,7 +9,7 @@ import { elementsOf } from "./json/locate.ts";
 import { numbered } from "./json/numbered.ts";
 import { replaceAt } from "./json/splice.ts";
 import { Questions } from "./questions.ts";
-import { type Route, route } from "./routing.ts";
+import { type Question, type Route, route } from "./routing.ts";
 import type { RuntimeContext } from "./runtime-context.ts";
 import type { SessionData } from "./session-data.ts";
 import { replaySetup } from "./setup-journal.ts";
@@ -89,8 +89,12 @@ export class UpstreamDesk {
   /** [C W-03] Questions in events that left the log are answered to the upstream. */
   onEvicted(stream: number, through: number): void {
     for (const question of this.#questions.takeEvicted(stream, through)) {
-      this.#link.send(unfetchedQuestion(question.idJson));
+      this.#answerEvicted(question);
     }
+  }
+
+  #answerEvicted(question: Question): void {
+    this.#link.send(unfetchedQuestion(question.idJson));
   }
 
   /**
@@ -179,7 +183,7 @@ export class UpstreamDesk {
     const question = this.#questions.ask(idJson, stream);
     const asked = replaceAt(text, ["id"], question.wireIdJson);
     this.#host.append({ op: "append", kind: "request", stream, text: asked }, (position) => {
-      question.position = position;
+      if (!this.#questions.place(question, position)) this.#answerEvicted(question);
     });
   }
 

@@ -84,6 +84,8 @@ export class Viewports {
     this.#byStream.get(stream)?.takeOver();
     this.#byStream.set(stream, viewport);
     this.#context.viewports.add(1);
+    // Over is over when its last bytes have left, too.
+    const closed = new Promise<void>((resolve) => sink.onClose(resolve));
     const over = viewport
       .run(start)
       .then((end) => logger.debug({ session: tag, stream, end }, "viewport closed"))
@@ -94,9 +96,10 @@ export class Viewports {
       .finally(() => {
         this.#context.viewports.add(-1);
         if (this.#byStream.get(stream) === viewport) this.#byStream.delete(stream);
-        this.#showing.delete(over);
         this.#host.onClosed();
-      });
+      })
+      .then(() => closed)
+      .then(() => void this.#showing.delete(over));
     this.#showing.set(over, stream);
   }
 

@@ -24,7 +24,8 @@ export async function openLog(kind: LogKind, gate: LogGate = {}): Promise<FreshL
 /** The log as it is, but that commits and reads wait where the gate holds them. */
 function gated(log: EventLog, { beforeCommit, afterRead }: LogGate): EventLog {
   if (beforeCommit === undefined && afterRead === undefined) return log;
-  // Commits of one session take effect in the order of their calls, whichever of them wait.
+  // Commits take effect in the order of their calls, whichever of them wait; when one fails, so do
+  // those that were called before that could be known.
   let order: Promise<unknown> = Promise.resolve();
   const commit: EventLog["commit"] = (session, commit) => {
     const before = order;
@@ -33,7 +34,10 @@ function gated(log: EventLog, { beforeCommit, afterRead }: LogGate): EventLog {
       await beforeCommit?.(commit.ops);
       return log.commit(session, commit);
     })();
-    order = outcome.catch(() => undefined);
+    order = outcome;
+    outcome.catch(() => {
+      if (order === outcome) order = Promise.resolve();
+    });
     return outcome;
   };
   const read: EventLog["read"] = async (session, cursor, limit) => {
