@@ -15,7 +15,7 @@ import {
 } from "@holdfast/contract";
 import type { Gap, LoggedEvent, StreamState } from "@holdfast/log";
 import type { Session } from "../session.ts";
-import type { Exchange, Handled } from "./handler.ts";
+import type { Exchange, Handled } from "./endpoint.ts";
 import { tooManyViewports } from "./limits.ts";
 import { accepts } from "./negotiation.ts";
 import { type Rejection, reject } from "./rejection.ts";

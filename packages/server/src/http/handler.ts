@@ -1,38 +1,14 @@
 /**
  * The endpoint: each request goes through the checks in their order [C D-04], then to its method.
  */
-import { type Authenticate, type Authentication, nobody } from "../authentication.ts";
-import type { Keys } from "../idempotency/keys.ts";
-import type { RuntimeContext } from "../runtime-context.ts";
-import type { Sessions } from "../sessions.ts";
-import { type AccessRules, checkAccess, corsHeaders, preflightHeaders } from "./access.ts";
+import { type Authentication, nobody } from "../authentication.ts";
+import { checkAccess, corsHeaders, preflightHeaders } from "./access.ts";
+import type { Endpoint, Exchange, Handled } from "./endpoint.ts";
 import type { Headers, HttpReply, HttpRequest } from "./exchange.ts";
 import { handleGet } from "./get.ts";
 import { handlePost } from "./post.ts";
-import { type Rejection, reject, sendRejection } from "./rejection.ts";
+import { type Rejection, reject, sendRejection, storeUnavailable } from "./rejection.ts";
 import { absent, findSession } from "./session-lookup.ts";
-
-export interface Endpoint {
-  readonly context: RuntimeContext;
-  readonly sessions: Sessions;
-  readonly keys: Keys;
-  readonly access: AccessRules;
-  readonly authenticate: Authenticate | undefined;
-  isDraining(): boolean;
-}
-
-/** A request that may be served, with all that serving it needs. */
-export interface Exchange {
-  readonly endpoint: Endpoint;
-  readonly request: HttpRequest;
-  readonly reply: HttpReply;
-  /** Headers that the answer has whatever it is. */
-  readonly headers: Headers;
-  readonly principal: string;
-}
-
-/** Answered (undefined), or refused. */
-export type Handled = Promise<Rejection | undefined>;
 
 /** Headers that every answer has. */
 const common: Headers = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
@@ -58,15 +34,6 @@ export async function handle(
     return storeUnavailable(false);
   });
   if (rejection !== undefined) sendRejection(reply, rejection, isPost, headers);
-}
-
-/** @param isNotRun - the call certainly did not run: the log refused it before it was delivered */
-export function storeUnavailable(isNotRun: boolean, idJson?: string): Rejection {
-  const message = "The event log does not take this now; try again in a moment.";
-  return reject("store-unavailable", message, {
-    ...(isNotRun ? { data: { notRun: true } } : {}),
-    idJson,
-  });
 }
 
 async function dispatch(

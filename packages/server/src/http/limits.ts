@@ -4,7 +4,7 @@
 import { nobody } from "../authentication.ts";
 import type { IncomingRequest } from "../incoming.ts";
 import type { Session } from "../session.ts";
-import type { Exchange } from "./handler.ts";
+import type { Exchange } from "./endpoint.ts";
 import { type Rejection, reject } from "./rejection.ts";
 
 /** May this principal open one more session? */

@@ -5,7 +5,7 @@ import { isUtf8 } from "node:buffer";
 import { allowsArrays } from "@holdfast/contract";
 import { type Incoming, readIncoming } from "../incoming.ts";
 import { elementsOf } from "../json/locate.ts";
-import type { Exchange } from "./handler.ts";
+import type { Exchange } from "./endpoint.ts";
 import { accepts, checkContentType } from "./negotiation.ts";
 import { type Rejection, reject } from "./rejection.ts";
 

@@ -7,11 +7,11 @@ import { readKey } from "../idempotency/key.ts";
 import { type Incoming, type IncomingRequest, readIncoming } from "../incoming.ts";
 import type { Session } from "../session.ts";
 import type { OpenedCalls, OpenOutcome } from "../session-calls.ts";
-import { type Exchange, type Handled, storeUnavailable } from "./handler.ts";
+import type { Exchange, Handled } from "./endpoint.ts";
 import { checkNewCalls, checkNewSession } from "./limits.ts";
 import { checkVersion } from "./negotiation.ts";
 import { idJsonOf, isObject, type Posted, readMessages, readPost } from "./post-body.ts";
-import { type Rejection, reject } from "./rejection.ts";
+import { type Rejection, reject, storeUnavailable } from "./rejection.ts";
 import { absent, findSession } from "./session-lookup.ts";
 import { eventStreamHeaders } from "./stream-headers.ts";
 

@@ -31,6 +31,15 @@ export function reject(type: RefusalType, message: string, details: Details = {}
   };
 }
 
+/** @param isNotRun - the call certainly did not run: the log refused it before it was delivered */
+export function storeUnavailable(isNotRun: boolean, idJson?: string): Rejection {
+  const message = "The event log does not take this now; try again in a moment.";
+  return reject("store-unavailable", message, {
+    ...(isNotRun ? { data: { notRun: true } } : {}),
+    idJson,
+  });
+}
+
 /**
  * Send a refusal.
  *

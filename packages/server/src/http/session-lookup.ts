@@ -4,7 +4,7 @@
 import type { SessionId } from "@holdfast/log";
 import type { Session } from "../session.ts";
 import type { Absence } from "../sessions.ts";
-import type { Exchange } from "./handler.ts";
+import type { Exchange } from "./endpoint.ts";
 import { checkVersion } from "./negotiation.ts";
 import { type Rejection, reject } from "./rejection.ts";
 

@@ -1,0 +1,32 @@
+/**
+ * The endpoint, and a request to it that may be served: what the methods of HTTP share.
+ */
+import type { Authenticate } from "../authentication.ts";
+import type { Keys } from "../idempotency/keys.ts";
+import type { RuntimeContext } from "../runtime-context.ts";
+import type { Sessions } from "../sessions.ts";
+import type { AccessRules } from "./access.ts";
+import type { Headers, HttpReply, HttpRequest } from "./exchange.ts";
+import type { Rejection } from "./rejection.ts";
+
+export interface Endpoint {
+  readonly context: RuntimeContext;
+  readonly sessions: Sessions;
+  readonly keys: Keys;
+  readonly access: AccessRules;
+  readonly authenticate: Authenticate | undefined;
+  isDraining(): boolean;
+}
+
+/** A request that may be served, with all that serving it needs. */
+export interface Exchange {
+  readonly endpoint: Endpoint;
+  readonly request: HttpRequest;
+  readonly reply: HttpReply;
+  /** Headers that the answer has whatever it is. */
+  readonly headers: Headers;
+  readonly principal: string;
+}
+
+/** Answered (undefined), or refused. */
+export type Handled = Promise<Rejection | undefined>;
