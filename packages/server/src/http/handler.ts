@@ -7,7 +7,7 @@ import type { Endpoint, Exchange, Handled } from "./endpoint.ts";
 import type { Headers, HttpReply, HttpRequest } from "./exchange.ts";
 import { handleGet } from "./get.ts";
 import { handlePost } from "./post.ts";
-import { type Rejection, reject, sendRejection, storeUnavailable } from "./rejection.ts";
+import { reject, sendRejection, storeUnavailable } from "./rejection.ts";
 import { absent, findSession } from "./session-lookup.ts";
 
 /** Headers that every answer has. */
@@ -42,7 +42,7 @@ async function dispatch(
   reply: HttpReply,
   headers: Headers,
 ): Handled {
-  const serve = methods[request.method];
+  const serve = methods.get(request.method);
   if (request.method === "OPTIONS") {
     reply.send(204, { ...headers, ...preflightHeaders, allow: allowedMethods });
     return undefined;
@@ -76,11 +76,11 @@ async function authenticate(
   }
 }
 
-const methods: Readonly<Record<string, ((exchange: Exchange) => Handled) | undefined>> = {
-  POST: handlePost,
-  GET: handleGet,
-  DELETE: handleDelete,
-};
+const methods: ReadonlyMap<string, (exchange: Exchange) => Handled> = new Map([
+  ["POST", handlePost],
+  ["GET", handleGet],
+  ["DELETE", handleDelete],
+]);
 
 /** [C S-08] */
 async function handleDelete(exchange: Exchange): Handled {
