@@ -3,9 +3,9 @@
  */
 import type { ResumeCapability } from "@holdfast/contract";
 import type { Clock, EventLog } from "@holdfast/log";
+import type { HeldText } from "./held-text.ts";
 import type { RuntimeOptions } from "./options.ts";
 import type { UpstreamFactory } from "./upstream.ts";
-import type { HeldText } from "./viewport.ts";
 
 /** The part of a pino logger that the runtime uses. */
 export interface Logger {

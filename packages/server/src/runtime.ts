@@ -9,6 +9,7 @@ import { performance } from "node:perf_hooks";
 import { checkRetention, HoldfastError, resumeCapability } from "@holdfast/contract";
 import type { Clock, EventLog, Eviction } from "@holdfast/log";
 import type { Authenticate } from "./authentication.ts";
+import { HeldText } from "./held-text.ts";
 import type { Endpoint } from "./http/endpoint.ts";
 import { fetchReply, fetchRequest } from "./http/fetch.ts";
 import { handle } from "./http/handler.ts";
@@ -24,7 +25,6 @@ import {
 import { Sessions } from "./sessions.ts";
 import { Breaches, sweeping } from "./sweeping.ts";
 import type { UpstreamFactory } from "./upstream.ts";
-import { HeldText } from "./viewport.ts";
 
 export interface RuntimeParts {
   readonly log: EventLog;

@@ -3,8 +3,9 @@ import type { EventPlace } from "@holdfast/contract";
 import type { LoggedEvent, ReadOutcome } from "@holdfast/log";
 import { verifies } from "@holdfast/testkit";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { HeldText } from "./held-text.ts";
 import type { Sink } from "./http/exchange.ts";
-import { HeldText, Viewport, type ViewportSource } from "./viewport.ts";
+import { Viewport, type ViewportSource } from "./viewport.ts";
 
 const heartbeatMs = 1_000;
 

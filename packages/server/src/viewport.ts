@@ -19,6 +19,7 @@ import {
   retryFrame,
 } from "@holdfast/contract";
 import type { EndReason, LoggedEvent, ReadOutcome } from "@holdfast/log";
+import type { HeldText } from "./held-text.ts";
 import type { Sink } from "./http/exchange.ts";
 import { bounds } from "./options.ts";
 
@@ -59,19 +60,6 @@ export interface ViewportStart {
   readonly epilogue?: string;
   /** Events after the cursor that were read already. */
   readonly events?: readonly LoggedEvent[];
-}
-
-/** How much text the blocked viewports of a runtime hold, so that it can be bounded [C E-09]. */
-export class HeldText {
-  #chars = 0;
-
-  isOver(): boolean {
-    return this.#chars > bounds.heldCharsMax;
-  }
-
-  add(chars: number): void {
-    this.#chars += chars;
-  }
 }
 
 interface Stop {
