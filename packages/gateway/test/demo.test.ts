@@ -17,7 +17,7 @@ const demoMsMax = 110_000;
 const clockSlackMs = 5;
 
 test(
-  `${verifies("S-01", "E-04", "R-01", "R-03", "R-09", "X-01")}the demo: Holdfast is right in every row, and every figure adds up`,
+  `${verifies("S-01", "S-07", "E-04", "R-01", "R-03", "R-09", "X-01", "X-05")}the demo: Holdfast is right in every row, and every figure adds up`,
   async () => {
     const demo = await holdfast(["demo", "--json"]);
     const { code } = await within(demo.exited, "the end of the demo", demoMsMax);
@@ -32,7 +32,9 @@ test(
     for (const row of rows.filter(({ stack }) => stack === "holdfast")) {
       expect(row).toMatchObject({ effects: row.incident === 1 ? 1 : null, doubled: 0 });
       expect(row.lostTold, row.exhibit).toBe(row.lost);
-      expect(row).toMatchObject({ attempts: [{ kind: "result" }], isRight: true });
+      // [C X-05] "-32011 `outcome-unknown` on its stream": one call, and no second one after it
+      const kind = row.exhibit === "killed-server" ? "outcome-unknown" : "result";
+      expect(row).toMatchObject({ attempts: [{ kind }], isRight: true });
     }
     // [C R-03] "lostEvents": a number, that of the entries which did not come
     expect(rows.at(-1)).toMatchObject({ exhibit: "evicted-cursor", stack: "holdfast" });
@@ -49,7 +51,9 @@ test(
 /** What holds of a measured row, on either stack. */
 function expectSound(row: Row): void {
   const results = row.attempts.filter(({ kind }) => kind === "result").length;
-  expect(row.cuts, "a real cut").toBeGreaterThan(0);
+  const isKilled = row.exhibit === "killed-server";
+  expect(row.kills).toBe(isKilled ? 1 : 0);
+  if (!isKilled) expect(row.cuts, "a real cut").toBeGreaterThan(0);
   if (row.exhibit === "second-cut") expect(row.cuts).toBeGreaterThan(1);
   if (row.exhibit === "refused-resume") expect(row.refusals).toBeGreaterThan(0);
   if (row.incident === 1) {
@@ -124,6 +128,15 @@ test("Holdfast set up against this client is wrong, and the exit code says so", 
   expect(row).toMatchObject({ lostTold: 0, isRight: false, attempts: [{ kind: "error" }] });
   expect(row.lost).toBeGreaterThan(100);
   expect(exitCodeOf([row])).toBe(1);
+});
+
+test("a killed Holdfast that forgets its log is wrong: the word of it comes from the log", async () => {
+  const killed = exhibit("killed-server");
+  const serveOptions = [...killed.serveOptions, "--log", "memory"];
+  const pace = { ...quickPace, chargeMs: demoPace.chargeMs, attemptsMax: 1 };
+  const row = await run({ ...killed, serveOptions }, "holdfast", pace);
+  expect(row).toMatchObject({ effects: 1, lost: 1, lostTold: 0, kills: 1, isRight: false });
+  expect(row.attempts).toMatchObject([{ kind: "error" }]);
 });
 
 test("a server that does not start is told, with what it said", async () => {

@@ -1,11 +1,13 @@
 /**
  * The caller of the demo: a loop around the stock SDK client that, on an error, opens a new session
  * and calls again. A model of common agent code: it has no memory of what it has asked for already.
+ * One error it understands: that the outcome is unknown. It does not call again then.
  */
+import { errorCodes } from "@holdfast/contract";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import { LoggingMessageNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
+import { LoggingMessageNotificationSchema, McpError } from "@modelcontextprotocol/sdk/types.js";
 import type { Attempt } from "./row.ts";
 import type { ToolName } from "./tools.ts";
 
@@ -31,13 +33,17 @@ export interface AgentEvents {
   onGap(lostEvents: number | null): void;
 }
 
-/** Call until there is a result or no attempt is left. @returns every attempt */
+/**
+ * Call until there is a result, an unknown outcome, or no attempt is left.
+ *
+ * @returns every attempt
+ */
 export async function runAgent(settings: AgentSettings): Promise<readonly Attempt[]> {
   const attempts: Attempt[] = [];
   while (attempts.length < settings.attemptsMax && !settings.signal.aborted) {
     const attempt = await callOnce(settings);
     attempts.push(attempt);
-    if (attempt.kind === "result") break;
+    if (attempt.kind !== "error") break;
   }
   return attempts;
 }
@@ -64,7 +70,8 @@ async function callOnce(settings: AgentSettings): Promise<Attempt> {
     return { kind: "result", tookMs: performance.now() - startMs };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    return { kind: "error", message, tookMs: performance.now() - startMs };
+    const kind = isOutcomeUnknown(error) ? "outcome-unknown" : "error";
+    return { kind, message, tookMs: performance.now() - startMs };
   } finally {
     await client.close();
   }
@@ -73,6 +80,12 @@ async function callOnce(settings: AgentSettings): Promise<Attempt> {
 function textOf(content: unknown): string {
   const [first] = Array.isArray(content) ? (content as { readonly text?: unknown }[]) : [];
   return String(first?.text);
+}
+
+/** [C X-05] "a JSON-RPC error -32011 `outcome-unknown`": its type is for programs to decide by. */
+function isOutcomeUnknown(error: unknown): boolean {
+  if (!(error instanceof McpError) || error.code !== errorCodes.outcomeUnknown) return false;
+  return (error.data as { readonly type?: unknown } | undefined)?.type === "outcome-unknown";
 }
 
 /** [C R-09] the gap event's `data` is that of the refusal [C R-03]. */

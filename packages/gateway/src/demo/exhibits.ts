@@ -22,6 +22,10 @@ export interface Scene {
   refuseFor(ms: number): void;
   /** Let the report send its other entries. */
   letReportGoOn(): Promise<void>;
+  /** Resolves when a tool has entered a deed in its ledger. */
+  effectMade(): Promise<void>;
+  /** Kill the server by SIGKILL and start it again: same port, same log. Resolves when it listens. */
+  killAndRestart(): Promise<void>;
 }
 
 export interface Exhibit {
@@ -105,6 +109,20 @@ export const exhibits: readonly Exhibit[] = [
       await delay(1000);
       refuseFor(refusedMs);
       cutAll();
+    },
+  },
+  {
+    id: "killed-server",
+    incident: 1,
+    title: "the server killed (-9) after the effect, before the answer, and restarted",
+    tool: "charge",
+    store: { kind: "sample" },
+    storePhrase: "sample event store",
+    // The two tries of this client are to leave the restart some seconds, on a busy machine too.
+    serveOptions: ["--retry", "3s"],
+    disturb: async ({ cursorHeld, effectMade, killAndRestart }) => {
+      await Promise.all([cursorHeld, effectMade()]);
+      await killAndRestart();
     },
   },
   {

@@ -9,14 +9,27 @@ import type { StockStore, ToolProcessSettings } from "./tool-process.ts";
 import type { ToolSettings } from "./tools.ts";
 
 export interface DemoProcesses {
-  /** The stock SDK's own HTTP face. @returns its port */
-  startStock(tools: ToolSettings, store: StockStore): Promise<number>;
-  /** `holdfast serve` in front of the same tools. @returns its port */
-  startHoldfast(tools: ToolSettings, logFile: string, options: readonly string[]): Promise<number>;
+  /** The stock SDK's own HTTP face; port 0 is a free one. */
+  startStock(port: number, tools: ToolSettings, store: StockStore): Promise<DemoServer>;
+  /** `holdfast serve` in front of the same tools; port 0 is a free one. */
+  startHoldfast(port: number, tools: ToolSettings, gateway: GatewaySettings): Promise<DemoServer>;
   /** End all of them, gently first. */
   stopAll(): Promise<void>;
   /** End all of them now, without waiting. */
   killAll(): void;
+}
+
+export interface GatewaySettings {
+  readonly logFile: string;
+  /** Options of `holdfast serve` beside port and log. */
+  readonly options: readonly string[];
+}
+
+/** A server that listens. */
+export interface DemoServer {
+  readonly port: number;
+  /** As `kill -9` does it; resolves when the process is gone. */
+  kill(): Promise<void>;
 }
 
 const startMsMax = 30_000;
@@ -31,17 +44,24 @@ export function demoProcesses(): DemoProcesses {
   let isStopped = false;
   // Variables that an operator has set are for their gateway, and would change what is shown.
   const env = childEnvironment(process.env);
-  const start = async (args: readonly string[]) => {
+  const start = async (args: readonly string[]): Promise<DemoServer> => {
     const child = await startChild({ command: process.execPath, args, env });
     children.add(child);
     if (isStopped) child.signalGroup("SIGKILL");
-    return listeningPort(child);
+    const kill = async () => {
+      child.signalGroup("SIGKILL");
+      await child.exited;
+      // Its id may be that of another process soon.
+      children.delete(child);
+    };
+    return { port: await listeningPort(child), kill };
   };
   const toolArgs = (settings: ToolProcessSettings) => [script, JSON.stringify(settings)];
   return {
-    startStock: (tools, store) => start(toolArgs({ ...tools, face: { kind: "http", store } })),
-    startHoldfast: (tools, logFile, options) => {
-      const where = ["--port", "0", "--log", `sqlite:${logFile}`, "--log-level", "error"];
+    startStock: (port, tools, store) =>
+      start(toolArgs({ ...tools, face: { kind: "http", port, store } })),
+    startHoldfast: (port, tools, { logFile, options }) => {
+      const where = ["--port", String(port), "--log", `sqlite:${logFile}`, "--log-level", "error"];
       const command = [process.execPath, ...toolArgs({ ...tools, face: { kind: "stdio" } })];
       return start([holdfastBin, "serve", ...where, ...options, "--", ...command]);
     },

@@ -4,6 +4,8 @@ import { type Attempt, type Observation, type Row, rowOf, type Stack } from "./r
 
 const result: Attempt = { kind: "result", tookMs: 50 };
 const timeout: Attempt = { kind: "error", message: "timed out", tookMs: 100 };
+const unknown: Attempt = { kind: "outcome-unknown", message: "who knows", tookMs: 70 };
+const nothing = { received: [], gaps: [], attempts: [result], cuts: 1, refusals: 0, kills: 0 };
 
 function charged(
   marks: readonly string[],
@@ -11,13 +13,11 @@ function charged(
   stack: Stack = "stock",
 ) {
   const deeds = marks.map((mark) => ({ kind: "charge" as const, mark }));
-  const nothing = { received: [], gaps: [], attempts: [result], cuts: 1, refusals: 0 };
   return rowOf({ incident: 1, exhibit: "x", stack }, { deeds, ...nothing, ...more });
 }
 
 function reported(marks: readonly string[], more: Partial<Observation>): Row {
   const deeds = marks.map((mark) => ({ kind: "entry" as const, mark }));
-  const nothing = { received: [], gaps: [], attempts: [result], cuts: 1, refusals: 0 };
   return rowOf({ incident: 2, exhibit: "y", stack: "stock" }, { deeds, ...nothing, ...more });
 }
 
@@ -42,6 +42,26 @@ test("a second charge is an effect too many, whatever the caller got", () => {
 test("no charge at all, and a charge without a result, are wrong", () => {
   expect(charged([]).isRight).toBe(false);
   expect(charged(["a"], { received: ["a"], attempts: [timeout] }).isRight).toBe(false);
+});
+
+test.each<[string, readonly string[], Partial<Observation>, Partial<Row>]>([
+  ["of a killed server", ["a"], { kills: 1 }, { lost: 1, lostTold: 1, isRight: true }],
+  ["of a server that lives", ["a"], { kills: 0 }, { lost: 1, lostTold: 1, isRight: false }],
+  ["after a second charge", ["a", "b"], { kills: 1 }, { effects: 2, isRight: false }],
+  ["before any charge", [], { kills: 1 }, { effects: 0, isRight: false }],
+  ["of a receipt that came", ["a"], { kills: 1, received: ["a"] }, { lost: 0, isRight: false }],
+])("an unknown outcome %s", (_name, marks, more, expected) => {
+  expect(charged(marks, { attempts: [unknown], ...more })).toMatchObject(expected);
+});
+
+test("an unknown outcome tells of no entry of a report", () => {
+  const row = reported(["a"], { attempts: [unknown], kills: 1 });
+  expect(row).toMatchObject({ lost: 1, lostTold: 0, isRight: false });
+});
+
+test("a timeout of a killed server is no word of it", () => {
+  const row = charged(["a"], { attempts: [timeout], kills: 1 });
+  expect(row).toMatchObject({ effects: 1, lost: 1, lostTold: 0, kills: 1, isRight: false });
 });
 
 test.each<[string, Partial<Observation>, Partial<Row>]>([

@@ -7,7 +7,11 @@ export type Stack = "stock" | "holdfast";
 /** One call of the agent loop; its time runs from the open session, or from a connect that failed. */
 export type Attempt =
   | { readonly kind: "result"; readonly tookMs: number }
-  | { readonly kind: "error"; readonly message: string; readonly tookMs: number };
+  | {
+      readonly kind: "outcome-unknown" | "error";
+      readonly message: string;
+      readonly tookMs: number;
+    };
 
 /** What was observed, from both ends. */
 export interface Observation {
@@ -20,6 +24,7 @@ export interface Observation {
   readonly attempts: readonly Attempt[];
   readonly cuts: number;
   readonly refusals: number;
+  readonly kills: number;
 }
 
 export interface Row {
@@ -31,7 +36,7 @@ export interface Row {
   /** Entries, or receipts of charges: how many there were, and how many never came. */
   readonly sent: number;
   readonly lost: number;
-  /** Lost events that the caller was told of. */
+  /** Lost events that the caller was told of: by a gap, or a receipt by an unknown outcome. */
   readonly lostTold: number;
   /** Events that came more than once. */
   readonly doubled: number;
@@ -41,13 +46,18 @@ export interface Row {
   /** Connections that the balancer reset, and those that it answered 503. */
   readonly cuts: number;
   readonly refusals: number;
-  /** One effect, a result, and no event lost without a word or doubled. */
+  /** How often the server was killed. */
+  readonly kills: number;
+  /**
+   * One effect, a result, and no event lost without a word or doubled. A server that was killed
+   * cannot know what became of its call: to say so, in a typed error, is right as well.
+   */
   readonly isRight: boolean;
 }
 
 export function rowOf(
   { incident, exhibit, stack }: Pick<Row, "incident" | "exhibit" | "stack">,
-  { deeds, received, gaps, attempts, cuts, refusals }: Observation,
+  { deeds, received, gaps, attempts, cuts, refusals, kills }: Observation,
 ): Row {
   const charges = deeds.filter(({ kind }) => kind === "charge").length;
   const effects = incident === 1 ? charges : null;
@@ -57,13 +67,17 @@ export function rowOf(
   const doubled = received.length - arrived.size;
   // A gap of unknown size covers whatever is lost; a number has to be the number.
   const isCountUnknown = gaps.includes(null);
-  const lostTold = isCountUnknown ? lost : gaps.reduce<number>((sum, gap) => sum + (gap ?? 0), 0);
+  const gapsTold = isCountUnknown ? lost : gaps.reduce<number>((sum, gap) => sum + (gap ?? 0), 0);
+  const unknowns = attempts.filter(({ kind }) => kind === "outcome-unknown").length;
+  const lostTold = gapsTold + (incident === 1 ? unknowns : 0);
   const tookMs = attempts.reduce((sum, attempt) => sum + attempt.tookMs, 0);
+  const ending = attempts.at(-1)?.kind;
   const isRight =
     (effects === null || effects === 1) &&
-    attempts.at(-1)?.kind === "result" &&
+    (ending === "result" || (ending === "outcome-unknown" && kills > 0)) &&
     lost === lostTold &&
     doubled === 0;
   const counts = { effects, sent, lost, lostTold, doubled };
-  return { incident, exhibit, stack, ...counts, attempts, tookMs, cuts, refusals, isRight };
+  const faults = { cuts, refusals, kills };
+  return { incident, exhibit, stack, ...counts, attempts, tookMs, ...faults, isRight };
 }

@@ -1,11 +1,12 @@
 /** One exhibit on one stack, run for real: server, balancer, caller; what both ends saw, as a row. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { runAgent } from "./agent.ts";
-import { type Balancer, startBalancer } from "./balancer.ts";
+import { startBalancer } from "./balancer.ts";
 import type { Exhibit, Pace, Scene } from "./exhibits.ts";
 import { readDeeds } from "./ledger.ts";
-import type { DemoProcesses } from "./processes.ts";
+import type { DemoProcesses, DemoServer } from "./processes.ts";
 import { type Row, rowOf, type Stack } from "./row.ts";
 import type { ToolSettings } from "./tools.ts";
 
@@ -29,8 +30,8 @@ export async function runExhibit(run: ExhibitRun): Promise<Row> {
     ledger: join(directory, "ledger.txt"),
     goFile: join(directory, "go"),
   };
-  const targetPort = await startServer(run, tools);
-  const balancer = await startBalancer(targetPort);
+  const server = await restartableServer((port) => startServer(run, tools, port));
+  const balancer = await startBalancer(server.port);
   const caller = observedCaller(pace.entriesBefore);
   const calls = runAgent({
     url: `http://127.0.0.1:${balancer.port}/mcp`,
@@ -40,7 +41,17 @@ export async function runExhibit(run: ExhibitRun): Promise<Row> {
     events: caller,
     signal: run.signal,
   });
-  const scene = sceneOf(balancer, caller, tools.goFile);
+  const over = new AbortController();
+  const signal = AbortSignal.any([run.signal, over.signal]);
+  const scene: Scene = {
+    ...caller.moments,
+    cutAll: balancer.cutAll,
+    cutSilent: balancer.cutSilent,
+    refuseFor: balancer.refuseFor,
+    letReportGoOn: () => writeFile(tools.goFile, ""),
+    effectMade: () => deedEntered(tools.ledger, signal),
+    killAndRestart: server.killAndRestart,
+  };
   // What an exhibit waits for may never come; only its failure matters here.
   const failed = new Promise<never>((_, reject) => exhibit.disturb(scene).catch(reject));
   try {
@@ -48,18 +59,42 @@ export async function runExhibit(run: ExhibitRun): Promise<Row> {
     const deeds = readDeeds(tools.ledger);
     const { received, gaps } = caller;
     const facts = { incident: exhibit.incident, exhibit: exhibit.id, stack };
-    return rowOf(facts, { deeds, received, gaps, attempts, ...balancer.counts });
+    const faults = { ...balancer.counts, kills: server.kills() };
+    return rowOf(facts, { deeds, received, gaps, attempts, ...faults });
   } finally {
+    over.abort();
     await balancer.close();
   }
 }
 
-function startServer({ exhibit, stack, directory, processes }: ExhibitRun, tools: ToolSettings) {
-  if (stack === "stock") return processes.startStock(tools, exhibit.store);
-  return processes.startHoldfast(tools, join(directory, "holdfast.db"), exhibit.serveOptions);
+function startServer(run: ExhibitRun, tools: ToolSettings, port: number): Promise<DemoServer> {
+  const { exhibit, stack, directory, processes } = run;
+  if (stack === "stock") return processes.startStock(port, tools, exhibit.store);
+  const logFile = join(directory, "holdfast.db");
+  return processes.startHoldfast(port, tools, { logFile, options: exhibit.serveOptions });
 }
 
-type ObservedCaller = ReturnType<typeof observedCaller>;
+/** A server that comes back on the port of its first start. */
+async function restartableServer(start: (port: number) => Promise<DemoServer>) {
+  let server = await start(0);
+  let kills = 0;
+  const { port } = server;
+  return {
+    port,
+    kills: () => kills,
+    killAndRestart: async () => {
+      await server.kill();
+      kills += 1;
+      server = await start(port);
+    },
+  };
+}
+
+const pollMs = 10;
+
+async function deedEntered(ledger: string, signal: AbortSignal): Promise<void> {
+  while (readDeeds(ledger).length === 0) await delay(pollMs, undefined, { signal });
+}
 
 /** What the caller received, and promises of it. */
 function observedCaller(entriesBefore: number) {
@@ -82,15 +117,5 @@ function observedCaller(entriesBefore: number) {
       if (received.length === entriesBefore) reportWaits.resolve();
     },
     onGap: (lostEvents: number | null) => void gaps.push(lostEvents),
-  };
-}
-
-function sceneOf(balancer: Balancer, caller: ObservedCaller, goFile: string): Scene {
-  return {
-    ...caller.moments,
-    cutAll: balancer.cutAll,
-    cutSilent: balancer.cutSilent,
-    refuseFor: balancer.refuseFor,
-    letReportGoOn: () => writeFile(goFile, ""),
   };
 }

@@ -9,7 +9,7 @@ const timeout: Attempt = {
   tookMs: 1234,
 };
 const result: Attempt = { kind: "result", tookMs: 4567 };
-const quiet = { gaps: [], cuts: 1, refusals: 0 };
+const quiet = { gaps: [], cuts: 1, refusals: 0, kills: 0 };
 const facts = { exhibits, pace: demoPace, sdkVersion: "9.8.7" };
 
 const stock = rowOf(
@@ -33,6 +33,17 @@ const gap = (gaps: number[], stack: Row["stack"]) =>
     },
   );
 
+const killed = rowOf(
+  { incident: 1, exhibit: "killed-server", stack: "holdfast" },
+  {
+    ...quiet,
+    kills: 1,
+    deeds: [{ kind: "charge", mark: "a" }],
+    received: [],
+    attempts: [{ kind: "outcome-unknown", message: "MCP error -32011: so it is", tookMs: 3012 }],
+  },
+);
+
 function lineWith(text: string, start: string): string {
   return text.split("\n").find((line) => line.trim().startsWith(start)) ?? "";
 }
@@ -52,11 +63,23 @@ test("a loss is told apart from a loss without a word", () => {
   expect(text).toContain("stock SDK 0 of 1, Holdfast 1 of 1");
 });
 
+test("an unknown outcome is named, and counts as right for a killed server", () => {
+  const text = demoTable({ ...facts, rows: [stock, killed] });
+  expect(lineWith(text, "Holdfast, --retry 3s")).toMatch(/ 1 +1 of 1 +3\.0 s +outcome unknown$/);
+  expect(text).toContain("an agent that understands the error does not repeat");
+  expect(text).toContain("stock SDK 0 of 1, Holdfast 1 of 1");
+  const title = exhibits.find(({ id }) => id === "killed-server");
+  expect(progressLine(killed, title!)).toMatch(/: 1 charge, outcome unknown after 3\.0 s$/);
+});
+
 /** As long as a line gets at the demo's own pace. */
 const twice = { ...stock, attempts: [timeout, result] };
 
 test("it says what it counts, and that its times are short; lines end at column 100", () => {
-  const text = demoTable({ ...facts, rows: [twice, gap([], "stock"), gap([2], "holdfast")] });
+  const text = demoTable({
+    ...facts,
+    rows: [twice, killed, gap([], "stock"), gap([2], "holdfast")],
+  });
   expect(text.replaceAll(/\s+/g, " ")).toContain(
     "an agent loop does that reconnects and calls again on an error (a model of common agent code;",
   );

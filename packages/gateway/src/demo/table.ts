@@ -73,16 +73,18 @@ function sawPhrase({ attempts, incident, lost, lostTold, doubled }: Row): string
 
 function attemptPhrase(attempt: Attempt, result: string): string {
   if (attempt.kind === "result") return result;
+  if (attempt.kind === "outcome-unknown") return "outcome unknown";
   return /timed out/.test(attempt.message) ? "timeout" : `"${attempt.message}"`;
 }
 
 function footnotes({ pace, sdkVersion }: TableFacts): string {
   const timeout = seconds(pace.callTimeoutMs);
-  return `Every figure was measured in this run, through resets of real TCP connections: charges and
-entries by the ledger of the tools, losses by what the client received. The client is the stock
-SDK's in every row (@modelcontextprotocol/sdk ${sdkVersion}); the tools behind both servers are the same.
+  return `Every figure was measured in this run, through resets of real TCP connections and kills of real
+processes: charges and entries by the ledger of the tools, losses by what the client received. The
+client is the stock SDK's in every row (@modelcontextprotocol/sdk ${sdkVersion}); the tools behind both
+servers are the same.
 - "charges" counts what an agent loop does that reconnects and calls again on an error (a model of
-  common agent code; this one calls at most ${counted(pace.attemptsMax, "time")}).
+  common agent code; this one calls at most ${counted(pace.attemptsMax, "time")}, and not again on "outcome unknown").
 - Times are shortened: a call is given up after ${timeout} (the SDK's default: 60 s), the balancer
   cuts after ${seconds(silentMs.twice)} or ${seconds(silentMs.once)} of silence (common: 60 s). Both servers send a comment every 15 s by
   default, which keeps a more patient balancer from cutting.
@@ -90,6 +92,11 @@ SDK's in every row (@modelcontextprotocol/sdk ${sdkVersion}); the tools behind b
 - 503: this client tries to resume twice, by itself within 2.5 s. A server may ask it to wait
   longer, hence --retry 3s: our default of 1 s is too short for this. The stock server's option for
   that, retryInterval, is off by default; set to 3 s it gets through as well.
+- A killed server: both are started again at once, on their ports, Holdfast on its log. What became
+  of a call that died with its server nobody can know. Holdfast says so, through the resumed stream,
+  in a typed error (-32011, outcome-unknown): an agent that understands the error does not repeat,
+  and this one understands it. The receipt is lost, with a word; the charge stays one. The sample
+  store is in memory and goes with its process. --retry 3s leaves the restart more time.
 - The store of 100 events is the demo's own and replays what it has; the SDK's sample store grows
   for ever.`;
 }
@@ -100,7 +107,8 @@ function verdict(rows: readonly Row[]): string {
     return `${mine.filter((row) => row.isRight).length} of ${mine.length}`;
   });
   return (
-    "Right (one effect, a result, nothing lost without a word): " +
+    "Right (one effect; a result, or from a killed server a typed unknown outcome; nothing lost\n" +
+    "without a word): " +
     `stock SDK ${stock}, Holdfast ${ours}.\n`
   );
 }

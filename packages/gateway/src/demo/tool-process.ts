@@ -23,13 +23,20 @@ export type StockStore =
   | { readonly kind: "ring"; readonly eventsMax: number };
 
 export interface ToolProcessSettings extends ToolSettings {
-  readonly face: { readonly kind: "stdio" } | { readonly kind: "http"; readonly store: StockStore };
+  readonly face: { readonly kind: "stdio" } | HttpFace;
+}
+
+export interface HttpFace {
+  readonly kind: "http";
+  /** 0 is a free one. */
+  readonly port: number;
+  readonly store: StockStore;
 }
 
 // Whatever ends the holder of this pipe ends its servers too, in the middle of a call as well.
 process.stdin.resume().on("end", () => process.exit(0));
 const settings = JSON.parse(process.argv[2] ?? "{}") as ToolProcessSettings;
-if (settings.face.kind === "http") serveHttp(openStore(settings.face.store));
+if (settings.face.kind === "http") serveHttp(settings.face);
 else await buildToolServer(settings).connect(new StdioServerTransport());
 
 function openStore(store: StockStore): EventStore | undefined {
@@ -43,7 +50,8 @@ function openStore(store: StockStore): EventStore | undefined {
   }
 }
 
-function serveHttp(eventStore: EventStore | undefined): void {
+function serveHttp(face: HttpFace): void {
+  const eventStore = openStore(face.store);
   const transports = new Map<string, StreamableHTTPServerTransport>();
   const openSession = async () => {
     const transport = new StreamableHTTPServerTransport({
@@ -65,7 +73,7 @@ function serveHttp(eventStore: EventStore | undefined): void {
     response.end(JSON.stringify({ jsonrpc: "2.0", error, id: null }));
   };
   const server = createServer((request, response) => void answer(request, response));
-  server.listen(0, "127.0.0.1", () => {
+  server.listen(face.port, "127.0.0.1", () => {
     const { port } = server.address() as AddressInfo;
     process.stdout.write(`listens on http://127.0.0.1:${port}/mcp\n`);
   });
