@@ -31,7 +31,8 @@ export class CommitQueue {
   #isHeld = false;
   #retryMs: number = bounds.commitRetryMs;
   #timer: NodeJS.Timeout | undefined;
-  #attempts = 0;
+  /** Commits that were added, for their ids. */
+  #added = 0;
   #queuedChars = 0;
   #onRoom: (() => void)[] = [];
   #isClosed = false;
@@ -58,7 +59,9 @@ export class CommitQueue {
   add(ops: readonly Op[], chars = 0): Promise<CommitOutcome> {
     return new Promise((resolve) => {
       this.#queuedChars += chars;
-      const entry = { commit: this.#commit(ops), chars, resolve };
+      this.#added++;
+      const id = `${this.#name}-${this.#added}`;
+      const entry = { commit: { id, fence: 0, ops }, chars, resolve };
       if (this.#isHeld) this.#waiting.push(entry);
       else this.#submit(entry);
     });
@@ -73,7 +76,8 @@ export class CommitQueue {
     if (this.#isHeld) throw new Error("the store does not take writes at present");
     this.#underWay++;
     try {
-      return await this.#log.commit(this.#session, this.#commit(ops));
+      // Without an id: it is never repeated.
+      return await this.#log.commit(this.#session, { fence: 0, ops });
     } finally {
       this.#settled();
     }
@@ -89,11 +93,6 @@ export class CommitQueue {
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#timer);
-  }
-
-  #commit(ops: readonly Op[]): Commit {
-    this.#attempts++;
-    return { id: `${this.#name}-${this.#attempts}`, fence: 0, ops };
   }
 
   #submit(entry: Entry): void {
