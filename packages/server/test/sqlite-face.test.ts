@@ -14,5 +14,7 @@ acceptFace(nodeFace, {
     "resume",
     "gaps",
     "retention",
+    "keys",
+    "keyOutcomes",
   ],
 });

@@ -17,6 +17,8 @@ import { cutsChapter } from "./cuts.ts";
 import { endingsChapter } from "./endings.ts";
 import type { Face, LogKind } from "./face.ts";
 import { fuzzChapter } from "./fuzz.ts";
+import { keyOutcomesChapter } from "./key-outcomes.ts";
+import { keysChapter } from "./keys.ts";
 import { questionsChapter } from "./questions.ts";
 import { refusalOrderChapter } from "./refusal-order.ts";
 import { refusalsChapter } from "./refusals.ts";
@@ -44,6 +46,8 @@ const chapters = {
   access: accessChapter,
   bodyLimits: bodyLimitsChapter,
   fuzz: fuzzChapter,
+  keys: keysChapter,
+  keyOutcomes: keyOutcomesChapter,
   ...streamChapters,
 } satisfies Record<string, (open: OpenBench) => void>;
 
