@@ -14,6 +14,8 @@ acceptFace(nodeFace, {
     "resume",
     "gaps",
     "retention",
+    "restart",
+    "outcomes",
     "keys",
     "keyOutcomes",
   ],
