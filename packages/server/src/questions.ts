@@ -4,6 +4,7 @@
  * They outlive every connection, and are answered once [C X-06]. On the wire each has an id of
  * ours, so that the answer to a question of a dead upstream never reaches its successor.
  */
+import { randomBytes } from "node:crypto";
 import type { Question } from "./routing.ts";
 
 interface Asked extends Question {
@@ -14,14 +15,10 @@ interface Asked extends Question {
 }
 
 export class Questions {
-  readonly #prefix: string;
+  /** A session that is back from its rest has other questions: its old ones are not asked again. */
+  readonly #prefix = randomBytes(6).toString("hex");
   readonly #asked = new Map<string, Asked>();
   #count = 0;
-
-  /** @param prefix - of this process and no other */
-  constructor(prefix: string) {
-    this.#prefix = prefix;
-  }
 
   /** All that wait, oldest first. */
   all(): readonly Question[] {

@@ -54,6 +54,4 @@ export interface RuntimeContext {
   readonly capability: ResumeCapability;
   readonly held: HeldText;
   readonly viewports: ViewportCount;
-  /** Random, of this process alone: begins the ids of server-to-client requests. */
-  readonly processName: string;
 }

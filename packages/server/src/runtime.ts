@@ -3,7 +3,6 @@
  *
  *     created ──ready──▶ serving ──drain──▶ draining ──close──▶ closed
  */
-import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { performance } from "node:perf_hooks";
 import { checkRetention, HoldfastError, resumeCapability } from "@holdfast/contract";
@@ -178,7 +177,6 @@ function contextOf(parts: RuntimeParts, options: RuntimeOptions): RuntimeContext
     capability: resumeCapability({ ...options, durability: parts.log.durability }),
     held: new HeldText(),
     viewports: new ViewportCount(options.viewportsMax),
-    processName: randomBytes(6).toString("hex"),
   };
 }
 

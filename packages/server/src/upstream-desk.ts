@@ -39,7 +39,7 @@ export interface DeskHost {
 export class UpstreamDesk {
   readonly #host: DeskHost;
   readonly #context: RuntimeContext;
-  readonly #questions: Questions;
+  readonly #questions = new Questions();
   readonly #link: UpstreamLink;
   /** Requests of our own: their answers go no further. */
   readonly #own = new Map<number, (answer: string | undefined) => void>();
@@ -47,7 +47,6 @@ export class UpstreamDesk {
   constructor(host: DeskHost, context: RuntimeContext) {
     this.#host = host;
     this.#context = context;
-    this.#questions = new Questions(context.processName);
     this.#link = new UpstreamLink(context.upstream, host.tag, context.clock, {
       setUp: (upstream) => this.#setUp(upstream),
       onMessage: (text, related) => this.#receive(text, related),

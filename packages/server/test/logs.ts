@@ -1,4 +1,4 @@
-/** Fresh event logs of each kind that the suite runs with, with the test's gate before them. */
+/** Event logs of each kind that the suite runs with, with the test's gate before them. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,33 +6,89 @@ import { type EventLog, memoryLog } from "@holdfast/log";
 import { sqliteLog } from "@holdfast/log-sqlite";
 import type { LogGate, LogKind } from "@holdfast/testkit/face-acceptance";
 
-export interface FreshLog {
-  readonly log: EventLog;
+/** Where one log lives, for one runtime after another. */
+export interface LogPlace {
+  /** The log, for a runtime; the one before must have closed it, or be cut off. */
+  take(gate?: LogGate): TakenLog;
   /** Take away what it left on disk; the log must be closed. */
   remove(): Promise<void>;
 }
 
-export async function openLog(kind: LogKind, gate: LogGate = {}): Promise<FreshLog> {
-  if (kind === "memory") return { log: gated(memoryLog(), gate), remove: async () => {} };
+export interface TakenLog {
+  readonly log: EventLog;
+  /** As a crash would: what the runtime asks from now on, and has asked, is not answered. */
+  cutOff(): Promise<void>;
+}
+
+export async function placeLog(kind: LogKind): Promise<LogPlace> {
+  if (kind === "memory") {
+    const log = memoryLog();
+    return { take: (gate) => taken(log, gate), remove: async () => {} };
+  }
   const directory = await mkdtemp(join(tmpdir(), "holdfast-face-"));
   return {
-    log: gated(sqliteLog(join(directory, "sessions.db")), gate),
+    take: (gate) => taken(sqliteLog(join(directory, "sessions.db")), gate),
     remove: () => rm(directory, { recursive: true, force: true }),
   };
 }
 
 /** The log as it is, but that commits and reads wait where the gate holds them. */
-function gated(log: EventLog, { beforeCommit, afterRead }: LogGate): EventLog {
-  if (beforeCommit === undefined && afterRead === undefined) return log;
+function taken(log: EventLog, gate: LogGate = {}): TakenLog {
+  const never = new Promise<never>(() => {});
+  let isCut = false;
+  const asked = async <T>(ask: () => Promise<T>): Promise<T> => {
+    if (isCut) return never;
+    try {
+      const answer = await ask();
+      return isCut ? never : answer;
+    } catch (error) {
+      if (isCut) return never;
+      throw error;
+    }
+  };
+  const { commit, read } = gated(log, gate, () => isCut);
+  return {
+    log: {
+      durability: log.durability,
+      location: log.location,
+      open: (settings) => log.open(settings),
+      commit: (session, change) => asked(() => commit(session, change)),
+      read: (session, cursor, limit) => asked(() => read(session, cursor, limit)),
+      session: (session) => asked(() => log.session(session)),
+      stream: (session, stream) => asked(() => log.stream(session, stream)),
+      running: (session) => asked(() => log.running(session)),
+      claim: (scope, key) => asked(() => log.claim(scope, key)),
+      rested: (limits) => asked(() => log.rested(limits)),
+      liveSessions: (principal) => asked(() => log.liveSessions(principal)),
+      follow: (session, stream, wake) => log.follow(session, stream, wake),
+      sweep: () => asked(() => log.sweep()),
+      close: () => asked(() => log.close()),
+    },
+    cutOff: async () => {
+      isCut = true;
+      await log.close();
+    },
+  };
+}
+
+function gated(
+  log: EventLog,
+  { beforeCommit, afterCommit, afterRead }: LogGate,
+  isCut: () => boolean,
+): Pick<EventLog, "commit" | "read"> {
   // Commits take effect in the order of their calls, whichever of them wait; when one fails, so do
   // those that were called before that could be known.
   let order: Promise<unknown> = Promise.resolve();
-  const commit: EventLog["commit"] = (session, commit) => {
+  const commit: EventLog["commit"] = (session, change) => {
     const before = order;
     const outcome = (async () => {
       await before;
-      await beforeCommit?.(commit.ops);
-      return log.commit(session, commit);
+      await beforeCommit?.(change.ops);
+      // It stood before the log when the process crashed.
+      if (isCut()) return new Promise<never>(() => {});
+      const committed = await log.commit(session, change);
+      await afterCommit?.(change.ops);
+      return committed;
     })();
     order = outcome;
     outcome.catch(() => {
@@ -45,20 +101,9 @@ function gated(log: EventLog, { beforeCommit, afterRead }: LogGate): EventLog {
     await afterRead?.();
     return outcome;
   };
+  const isCommitGated = beforeCommit !== undefined || afterCommit !== undefined;
   return {
-    durability: log.durability,
-    location: log.location,
-    open: (settings) => log.open(settings),
-    ...(beforeCommit === undefined ? { commit: log.commit.bind(log) } : { commit }),
-    ...(afterRead === undefined ? { read: log.read.bind(log) } : { read }),
-    session: (session) => log.session(session),
-    stream: (session, stream) => log.stream(session, stream),
-    running: (session) => log.running(session),
-    claim: (scope, key) => log.claim(scope, key),
-    rested: (limits) => log.rested(limits),
-    liveSessions: (principal) => log.liveSessions(principal),
-    follow: (session, stream, wake) => log.follow(session, stream, wake),
-    sweep: () => log.sweep(),
-    close: () => log.close(),
+    commit: isCommitGated ? commit : (session, change) => log.commit(session, change),
+    read: afterRead === undefined ? (session, ...rest) => log.read(session, ...rest) : read,
   };
 }

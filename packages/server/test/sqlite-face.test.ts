@@ -14,5 +14,9 @@ acceptFace(nodeFace, {
     "resume",
     "gaps",
     "retention",
+    "restart",
+    "outcomes",
+    "keys",
+    "keyOutcomes",
   ],
 });

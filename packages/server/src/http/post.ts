@@ -3,7 +3,7 @@
  */
 import { encodeEventId, frameComment, idempotencyHeader, primingFrame } from "@holdfast/contract";
 import { nobody } from "../authentication.ts";
-import { readKey } from "../idempotency/key.ts";
+import { readKey, withoutKey } from "../idempotency/key.ts";
 import { type Incoming, type IncomingRequest, readIncoming } from "../incoming.ts";
 import type { Session } from "../session.ts";
 import type { OpenedCalls, OpenOutcome } from "../session-calls.ts";
@@ -32,7 +32,9 @@ export async function handlePost(exchange: Exchange): Handled {
   const requests = messages.filter((message) => message.kind === "request");
   const limit = checkNewCalls(exchange, session, requests);
   if (limit !== undefined) return limit;
-  if (requests.length > 0) return postRequests(exchange, session, messages, requests);
+  if (requests.length > 0) {
+    return postRequests(exchange, session, messages, { requests, isArray: Array.isArray(value) });
+  }
   for (const message of messages) tell(session, message);
   exchange.reply.send(202, exchange.headers);
   return undefined;
@@ -88,7 +90,7 @@ async function postRequests(
   exchange: Exchange,
   session: Session,
   messages: readonly Incoming[],
-  requests: readonly IncomingRequest[],
+  { requests, isArray }: { requests: readonly IncomingRequest[]; isArray: boolean },
 ): Handled {
   const { endpoint, request } = exchange;
   const { options } = endpoint.context;
@@ -97,7 +99,7 @@ async function postRequests(
   const read = readKey(
     request.header(idempotencyHeader.toLowerCase()),
     messages,
-    messages.length > 1 || requests.length > 1,
+    isArray,
     isShared ? sharedKeyCharsMin : 1,
   );
   if (read.kind === "invalid") {
@@ -107,7 +109,7 @@ async function postRequests(
   const opened =
     key === undefined || first === undefined
       ? session.calls.open(requests).then((outcome) => asKeyed(outcome))
-      : endpoint.keys.open(session, first, keyScope(exchange, session, isShared), key);
+      : endpoint.keys.open(session, withoutKey(first), keyScope(exchange, session, isShared), key);
   const outcome = await opened.catch((error: unknown) => refuseStore(exchange, error, first));
   if ("type" in outcome) return outcome;
   if (outcome.kind !== "opened") return refuseOpen(outcome.kind, first);

@@ -3,7 +3,8 @@
  * headers [C X-03].
  */
 import { idempotencyHeader } from "@holdfast/contract";
-import { type Incoming, metaOf } from "../incoming.ts";
+import { type Incoming, type IncomingRequest, metaOf } from "../incoming.ts";
+import { removeMember } from "../json/splice.ts";
 
 export const idempotencyMetaKey = "dev.holdfast/idempotency-key";
 
@@ -40,6 +41,12 @@ export function readKey(
     return invalid(`An idempotency key must have at least ${charsMin} characters here.`);
   }
   return { kind: "key", key };
+}
+
+/** The request as the upstream gets it: the key is no business of its own [C E-12]. */
+export function withoutKey(request: IncomingRequest): IncomingRequest {
+  if (keyFieldOf(request) === undefined) return request;
+  return { ...request, text: removeMember(request.text, ["params", "_meta"], idempotencyMetaKey) };
 }
 
 function keyFieldOf(message: Incoming): unknown {

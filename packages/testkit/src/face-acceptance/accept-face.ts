@@ -17,10 +17,14 @@ import { cutsChapter } from "./cuts.ts";
 import { endingsChapter } from "./endings.ts";
 import type { Face, LogKind } from "./face.ts";
 import { fuzzChapter } from "./fuzz.ts";
+import { keyOutcomesChapter } from "./key-outcomes.ts";
+import { keysChapter } from "./keys.ts";
+import { outcomesChapter } from "./outcomes.ts";
 import { questionsChapter } from "./questions.ts";
 import { refusalOrderChapter } from "./refusal-order.ts";
 import { refusalsChapter } from "./refusals.ts";
 import { requestIdsChapter } from "./request-ids.ts";
+import { restartChapter } from "./restart.ts";
 import { routingChapter } from "./routing.ts";
 import { sessionsChapter } from "./sessions.ts";
 import { streamChapters } from "./stream-chapters.ts";
@@ -44,6 +48,10 @@ const chapters = {
   access: accessChapter,
   bodyLimits: bodyLimitsChapter,
   fuzz: fuzzChapter,
+  restart: restartChapter,
+  outcomes: outcomesChapter,
+  keys: keysChapter,
+  keyOutcomes: keyOutcomesChapter,
   ...streamChapters,
 } satisfies Record<string, (open: OpenBench) => void>;
 

@@ -6,7 +6,16 @@ import { onDispose } from "../disposal.ts";
 import type { EventStream } from "../event-stream.ts";
 import { openSession, type RawSession, type SessionOptions } from "../raw-session.ts";
 import { signal } from "../wait-for.ts";
-import type { Face, FaceClock, FaceLogger, FaceOptions, LogGate, LogKind } from "./face.ts";
+import type {
+  Face,
+  FaceAuthenticate,
+  FaceClock,
+  FaceLogger,
+  FaceOptions,
+  LogGate,
+  LogKind,
+  Stop,
+} from "./face.ts";
 import {
   type ScriptedUpstream,
   type ScriptedUpstreams,
@@ -19,6 +28,7 @@ export interface BenchSettings {
   /** Default: the kind that the suite runs with. */
   readonly log?: LogKind;
   readonly logGate?: LogGate;
+  readonly authenticate?: FaceAuthenticate;
 }
 
 /** What the runtime logged. */
@@ -47,6 +57,12 @@ export interface Bench {
   session(options?: SessionOptions & { readonly url?: string }): Promise<BenchSession>;
   /** Events evicted inside their window so far [C W-04]. */
   breachCount(): number;
+  /** Sessions that the runtime holds in memory. */
+  sessionCount(): number;
+  /** Refuse new work until what runs is over. @returns the calls that still ran at the deadline */
+  drain(timeoutMs: number): Promise<number>;
+  /** Stop the runtime, and serve another on the same log; URL and upstreams stay. */
+  restart(stop: Stop, changes?: Omit<BenchSettings, "log">): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -69,6 +85,7 @@ export function benches(face: Face, log: LogKind): OpenBench {
       log: settings.log ?? log,
       ...(settings.clock !== undefined && { clock: settings.clock }),
       ...(settings.logGate !== undefined && { logGate: settings.logGate }),
+      ...(settings.authenticate !== undefined && { authenticate: settings.authenticate }),
     });
     const forget = onDispose(served.close);
     const { hostname: host, port } = new URL(served.url);
@@ -81,6 +98,13 @@ export function benches(face: Face, log: LogKind): OpenBench {
       },
       logged: async (matches) => logLines.find(matches) ?? nextLine.next(matches),
       breachCount: served.breachCount,
+      sessionCount: served.sessionCount,
+      drain: served.drain,
+      restart: async (stop, changes = {}) => {
+        // The children of a process that crashed are nobody's: what they say is not heard.
+        if (stop === "crash") upstreams.cutOff();
+        await served.restart(stop, changes);
+      },
       close: async () => {
         forget();
         await served.close();

@@ -19,7 +19,25 @@ export interface FaceOptions {
   readonly allowedOrigins?: readonly string[];
   readonly allowedHosts?: readonly string[];
   readonly bodyBytesMax?: number;
+  readonly sessionsMax?: number;
+  readonly sessionsPerPrincipalMax?: number;
+  readonly streamsPerSessionMax?: number;
+  readonly callsPerSessionMax?: number;
+  readonly viewportsMax?: number;
+  readonly idempotencyTtlMs?: number;
+  readonly sharesKeys?: boolean;
+  readonly hibernateMs?: number;
 }
+
+export type FaceAuthentication =
+  | { readonly kind: "principal"; readonly principal: string }
+  | { readonly kind: "refused"; readonly challenge: string; readonly message: string }
+  | { readonly kind: "unavailable"; readonly message: string };
+
+/** Tells who makes a request. */
+export type FaceAuthenticate = (request: {
+  header(name: string): string | undefined;
+}) => FaceAuthentication | Promise<FaceAuthentication>;
 
 export interface FaceClock {
   monotonicMs(): number;
@@ -59,6 +77,8 @@ export interface FaceLogger {
 export interface LogGate {
   /** Awaited before each commit takes effect, in their order; a rejection is the commit's own. */
   readonly beforeCommit?: (ops: readonly { readonly op: string }[]) => Promise<void> | undefined;
+  /** Awaited after each commit took effect; a rejection loses its reply. */
+  readonly afterCommit?: (ops: readonly { readonly op: string }[]) => Promise<void> | undefined;
   /** Awaited after each read, before its outcome is handed on. */
   readonly afterRead?: () => Promise<void> | undefined;
 }
@@ -69,16 +89,27 @@ export interface FaceParts {
   readonly logger: FaceLogger;
   /** The system's own when left out. */
   readonly clock?: FaceClock;
+  /** Who makes a request; without it, everyone is the same principal. */
+  readonly authenticate?: FaceAuthenticate;
   /** Which event log the runtime gets; a fresh and empty one. */
   readonly log: LogKind;
   readonly logGate?: LogGate;
 }
+
+/** `crash`: the runtime is dropped where it stands; nothing that it still does reaches the log. */
+export type Stop = "close" | "crash";
 
 export interface ServedFace {
   /** Of the MCP endpoint, on 127.0.0.1. */
   readonly url: string;
   /** Events that the runtime counted as evicted inside their window [C W-04]. */
   breachCount(): number;
+  /** Sessions that the runtime holds in memory. */
+  sessionCount(): number;
+  /** Refuse new work until what runs is over. @returns the calls that still ran at the deadline */
+  drain(timeoutMs: number): Promise<number>;
+  /** Stop the runtime, and serve another on the same log, at the same URL. */
+  restart(stop: Stop, changes?: Partial<Omit<FaceParts, "log">>): Promise<void>;
   /** Stop serving, and close the runtime. */
   close(): Promise<void>;
 }

@@ -1,6 +1,8 @@
 export { type AcceptanceSettings, acceptFace, type Chapter } from "./accept-face.ts";
 export type {
   Face,
+  FaceAuthenticate,
+  FaceAuthentication,
   FaceClock,
   FaceLogger,
   FaceOptions,
@@ -11,4 +13,5 @@ export type {
   LogGate,
   LogKind,
   ServedFace,
+  Stop,
 } from "./face.ts";

@@ -70,6 +70,8 @@ export interface ScriptedUpstreams {
   respond: Respond;
   /** Starts fail with this message from now on; `undefined`: they work again. */
   startFailure: string | undefined;
+  /** Nothing reaches those that were started so far any more; nobody is told. */
+  cutOff(): void;
 }
 
 /** `initialize` is answered in the version asked for, `ping` by nothing special. */
@@ -90,17 +92,22 @@ export function serverHello(protocolVersion: unknown): object {
 export function scriptedUpstreams(): ScriptedUpstreams {
   const all: ScriptedUpstream[] = [];
   const started = inbox<ScriptedUpstream>("a started upstream");
+  const cuts: (() => void)[] = [];
   const upstreams: ScriptedUpstreams = {
     all,
     respond: respondToSetup,
     startFailure: undefined,
     next: () => started.take(() => true),
     of: (tag) => started.take((upstream) => upstream.tag === tag),
+    cutOff: () => {
+      for (const cut of cuts.splice(0)) cut();
+    },
     factory: {
       start: async ({ tag }, events) => {
         if (upstreams.startFailure !== undefined) throw new Error(upstreams.startFailure);
         const played = playUpstream(tag, events, () => upstreams.respond);
         all.push(played.scripted);
+        cuts.push(played.cutOff);
         started.add(played.scripted);
         return played.upstream;
       },
@@ -168,7 +175,10 @@ function playUpstream(tag: string, events: FaceUpstreamEvents, respond: () => Re
       closed.resolve();
     },
   };
-  return { scripted, upstream };
+  const cutOff = () => {
+    state.isDead = true;
+  };
+  return { scripted, upstream, cutOff };
 }
 
 function arrivedRequest(arrival: Arrival, say: (message: object) => void): ArrivedRequest {
