@@ -74,7 +74,7 @@ async function postInitialize(exchange: Exchange, posted: Posted): Handled {
   const limit = await checkNewSession(exchange, message.idJson);
   if (limit !== undefined) return limit;
   const created = await endpoint.sessions
-    .create(message, principal)
+    .create(withoutKey(message), principal)
     .catch((error: unknown) => refuseStore(exchange, error, message));
   if ("type" in created) return created;
   const { session, outcome } = created;
