@@ -4,6 +4,7 @@ import { parseMessage, type RefusalType, refusalBody, refusals } from "./index.t
 
 // Written out from the clauses, so that a slip in the table is seen.
 const expected: Record<RefusalType, readonly [status: number, code: number]> = {
+  "unreadable-request": [400, -32000],
   "not-found": [404, -32000],
   "host-not-allowed": [403, -32000],
   "origin-not-allowed": [403, -32000],

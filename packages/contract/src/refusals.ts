@@ -18,6 +18,7 @@ export type ErrorCode = (typeof errorCodes)[keyof typeof errorCodes];
 
 /** `error.data.type` of a refusal: what programs decide by; the text of a message is for people. */
 export type RefusalType =
+  | "unreadable-request"
   | "not-found"
   | "host-not-allowed"
   | "origin-not-allowed"
@@ -58,6 +59,7 @@ const { other } = errorCodes;
 
 /** In the order of the checks [C D-04]. */
 export const refusals: Readonly<Record<RefusalType, Refusal>> = {
+  "unreadable-request": refusal(400, other, "This is no HTTP request, or it came too slowly."),
   "not-found": refusal(404, other, "There is nothing at this path."),
   "host-not-allowed": refusal(403, other, "The Host of the request is not on the allow-list."),
   "origin-not-allowed": refusal(403, other, "The Origin of the request is not on the allow-list."),

@@ -69,6 +69,11 @@ export async function listen(settings: ListenSettings, handler: Handler): Promis
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     refuse(error, socket, answering.get(socket));
   });
+  // [C D-03] A tunnel is refused like every other method; without a listener it is hung up on.
+  server.on("connect", (_request, socket) => {
+    const message = "The endpoint takes GET, POST, DELETE, OPTIONS.";
+    answer(socket, "405 Method Not Allowed", refusalBody("method-not-allowed", { message }));
+  });
   await bind(server, settings);
   const { port } = server.address() as AddressInfo;
   const host = settings.host.includes(":") ? `[${settings.host}]` : settings.host;
@@ -171,7 +176,12 @@ function refuse(
     "This is no HTTP request that can be read.",
   ];
   // [C D-03] always a JSON body that says what was wrong
-  const body = refusalBody("invalid-request", { message });
+  const body = refusalBody("unreadable-request", { message, data: { notRun: true } });
+  answer(socket, status, body);
+}
+
+/** Say it, and hang up. */
+function answer(socket: Duplex, status: string, body: string): void {
   socket.end(
     `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\nconnection: close\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,

@@ -37,3 +37,10 @@ test("a Ctrl-C that npm passes on as well is one Ctrl-C", () => {
   onSignal("SIGINT");
   expect(done).toEqual(["stop"]);
 });
+
+test("a second SIGTERM is no echo, however soon it comes", () => {
+  const { done, onSignal } = stopper();
+  onSignal("SIGTERM");
+  onSignal("SIGTERM");
+  expect(done).toEqual(["stop", 143]);
+});

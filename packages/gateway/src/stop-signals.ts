@@ -2,10 +2,10 @@
  * Ctrl-C and SIGTERM: the first asks for a clean end, the second ends at once.
  *
  * One Ctrl-C may arrive twice: the terminal signals every process in front of it, and npm passes
- * its own copy on to the command that it runs. So an echo of the first signal is no second one.
+ * its own copy on to the command that it runs. So an echo of a SIGINT is no second one.
  */
 
-/** A signal that follows the first within this is its echo, milliseconds. */
+/** A SIGINT that follows the first within this is its echo, milliseconds. */
 export const echoMs = 300;
 
 export interface StopHandlers {
@@ -30,7 +30,7 @@ export function stopOnSignals(
     if (firstMs === undefined) {
       firstMs = nowMs();
       handlers.stop();
-    } else if (nowMs() - firstMs > echoMs) {
+    } else if (signal === "SIGTERM" || nowMs() - firstMs > echoMs) {
       handlers.abandon(128 + numbers[signal]);
     }
   };

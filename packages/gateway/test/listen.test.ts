@@ -33,7 +33,11 @@ function expectRefusal(response: RawResponse, status: number, message: RegExp): 
   expect(response.json()).toMatchObject({
     jsonrpc: "2.0",
     id: null,
-    error: { message: expect.stringMatching(message), data: { type: "invalid-request" } },
+    error: {
+      code: -32000,
+      message: expect.stringMatching(message),
+      data: { type: "unreadable-request", notRun: true },
+    },
   });
 }
 

@@ -22,25 +22,34 @@ export const silentLogger: Logger = {
   error: () => undefined,
 };
 
-/** How many responses are open, against how many there may be [C P-02]. */
+/** How many responses are open, or about to be, against how many there may be [C P-02]. */
 export class ViewportCount {
   readonly #max: number;
-  #count = 0;
+  #open = 0;
+  #held = 0;
 
   constructor(max: number) {
     this.#max = max;
   }
 
   get count(): number {
-    return this.#count;
+    return this.#open;
   }
 
   get isFull(): boolean {
-    return this.#count >= this.#max;
+    return this.#open + this.#held >= this.#max;
   }
 
   add(change: 1 | -1): void {
-    this.#count += change;
+    this.#open += change;
+  }
+
+  /** Keep a place for a response that waits for the log. @returns gives it back, once */
+  hold(): () => void {
+    this.#held++;
+    return () => {
+      this.#held--;
+    };
   }
 }
 

@@ -44,11 +44,33 @@ export class SessionCalls {
   readonly inFlight = new InFlightCalls();
   readonly #host: CallsHost;
   #nextStream: number;
+  /** Calls and streams whose opening waits for the log. */
+  #heldCalls = 0;
+  #heldStreams = 0;
 
   /** @param nextStream - number of the next stream that may be opened */
   constructor(host: CallsHost, nextStream: number) {
     this.#host = host;
     this.#nextStream = nextStream;
+  }
+
+  /** Calls that run, wait, or are about to be opened [C P-02]. */
+  get count(): number {
+    return this.inFlight.size + this.#heldCalls;
+  }
+
+  get streams(): number {
+    return this.inFlight.streams + this.#heldStreams;
+  }
+
+  /** Keep places for calls on one stream. @returns gives them back, once */
+  hold(calls: number): () => void {
+    this.#heldCalls += calls;
+    this.#heldStreams++;
+    return () => {
+      this.#heldCalls -= calls;
+      this.#heldStreams--;
+    };
   }
 
   /**

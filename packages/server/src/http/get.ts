@@ -16,7 +16,7 @@ import {
 import type { Gap, LoggedEvent, StreamState } from "@holdfast/log";
 import type { Session } from "../session.ts";
 import type { Exchange, Handled } from "./endpoint.ts";
-import { tooManyViewports } from "./limits.ts";
+import { holdingPlaces, tooManyViewports } from "./limits.ts";
 import { accepts } from "./negotiation.ts";
 import { type Rejection, reject } from "./rejection.ts";
 import { absent, findSession } from "./session-lookup.ts";
@@ -48,7 +48,9 @@ interface Resume extends Exchange {
 async function openStandalone(resume: Resume): Handled {
   const cursor = await resume.session.viewports.unseen();
   if (cursor === undefined) return absent("unknown");
-  const outcome = await resume.session.viewports.read(cursor);
+  const outcome = await holdingPlaces(resume, undefined, 1, () =>
+    resume.session.viewports.read(cursor),
+  );
   if (outcome.kind === "events") return begin(resume, cursor, outcome.events);
   if (outcome.kind === "gap") return showGap(resume, outcome.gap);
   return absent("unknown");
@@ -56,7 +58,7 @@ async function openStandalone(resume: Resume): Handled {
 
 async function resumeFrom(resume: Resume, cursor: EventPlace): Handled {
   const { session, reply, headers } = resume;
-  const outcome = await session.viewports.read(cursor);
+  const outcome = await holdingPlaces(resume, undefined, 1, () => session.viewports.read(cursor));
   switch (outcome.kind) {
     case "events":
       return begin(resume, cursor, outcome.events);

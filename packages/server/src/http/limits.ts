@@ -43,18 +43,38 @@ export function checkNewCalls(
   if (session.isOverloaded) {
     return reject("overloaded", "The upstream does not keep up; try again later.", { idJson });
   }
-  if (session.calls.inFlight.size + requests.length > options.callsPerSessionMax) {
+  if (session.calls.count + requests.length > options.callsPerSessionMax) {
     const message = `The session has ${options.callsPerSessionMax} calls in flight at most.`;
     return reject("rate-limited", message, { idJson });
   }
   // Each call has a stream, several may share one: the streams are counted when it may matter.
-  const mayMatter =
-    requests.length > 0 && session.calls.inFlight.size >= options.streamsPerSessionMax;
-  if (mayMatter && session.calls.inFlight.streams >= options.streamsPerSessionMax) {
+  const mayMatter = requests.length > 0 && session.calls.count >= options.streamsPerSessionMax;
+  if (mayMatter && session.calls.streams >= options.streamsPerSessionMax) {
     const message = `The session has ${options.streamsPerSessionMax} open streams at most.`;
     return reject("rate-limited", message, { idJson });
   }
   return undefined;
+}
+
+/**
+ * Open something with its places kept: what is checked meanwhile counts it already.
+ *
+ * @param session - where the calls are to be opened; undefined for a new session
+ */
+export async function holdingPlaces<Opened>(
+  { endpoint }: Exchange,
+  session: Session | undefined,
+  calls: number,
+  open: () => Promise<Opened>,
+): Promise<Opened> {
+  const releaseViewport = endpoint.context.viewports.hold();
+  const releaseCalls = session?.calls.hold(calls);
+  try {
+    return await open();
+  } finally {
+    releaseViewport();
+    releaseCalls?.();
+  }
 }
 
 export function tooManyViewports(idJson?: string): Rejection {

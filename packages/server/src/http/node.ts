@@ -21,9 +21,12 @@ export function nodeRequest(req: IncomingMessage): HttpRequest {
 export function nodeReply(req: IncomingMessage, res: ServerResponse): HttpReply {
   return {
     send: (status, headers, body) => {
+      const isUnread = !req.complete;
+      // Else a request that asks for `connection: close` is cut off as soon as it is answered.
+      if (isUnread) res.shouldKeepAlive = true;
       res.writeHead(status, headers);
       res.end(body);
-      if (!req.complete) discard(req);
+      if (isUnread) discard(req);
     },
     stream: (headers) => {
       res.writeHead(200, headers as Record<string, string>);

@@ -8,7 +8,7 @@ import { type Incoming, type IncomingRequest, readIncoming } from "../incoming.t
 import type { Session } from "../session.ts";
 import type { OpenedCalls, OpenOutcome } from "../session-calls.ts";
 import type { Exchange, Handled } from "./endpoint.ts";
-import { checkNewCalls, checkNewSession } from "./limits.ts";
+import { checkNewCalls, checkNewSession, holdingPlaces } from "./limits.ts";
 import { checkVersion } from "./negotiation.ts";
 import { idJsonOf, isObject, type Posted, readMessages, readPost } from "./post-body.ts";
 import { type Rejection, reject, storeUnavailable } from "./rejection.ts";
@@ -73,9 +73,9 @@ async function postInitialize(exchange: Exchange, posted: Posted): Handled {
   }
   const limit = await checkNewSession(exchange, message.idJson);
   if (limit !== undefined) return limit;
-  const created = await endpoint.sessions
-    .create(withoutKey(message), principal)
-    .catch((error: unknown) => refuseStore(exchange, error, message));
+  const created = await holdingPlaces(exchange, undefined, 1, () =>
+    endpoint.sessions.create(withoutKey(message), principal),
+  ).catch((error: unknown) => refuseStore(exchange, error, message));
   if ("type" in created) return created;
   const { session, outcome } = created;
   if (outcome.kind !== "opened") return refuseOpen(outcome.kind, message);
@@ -106,11 +106,13 @@ async function postRequests(
     return reject("invalid-idempotency-key", read.problem, { idJson: first?.idJson });
   }
   const { key } = read;
-  const opened =
+  const opened = () =>
     key === undefined || first === undefined
       ? session.calls.open(requests).then((outcome) => asKeyed(outcome))
       : endpoint.keys.open(session, withoutKey(first), keyScope(exchange, session, isShared), key);
-  const outcome = await opened.catch((error: unknown) => refuseStore(exchange, error, first));
+  const outcome = await holdingPlaces(exchange, session, requests.length, opened).catch(
+    (error: unknown) => refuseStore(exchange, error, first),
+  );
   if ("type" in outcome) return outcome;
   if (outcome.kind !== "opened") return refuseOpen(outcome.kind, first);
   show(exchange, session, outcome.opened);
