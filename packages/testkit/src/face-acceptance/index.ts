@@ -1,4 +1,5 @@
 export { type AcceptanceSettings, acceptFace, type Chapter } from "./accept-face.ts";
+export { type Bench, benches } from "./bench.ts";
 export type {
   Face,
   FaceAuthenticate,
