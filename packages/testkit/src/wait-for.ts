@@ -6,8 +6,8 @@
  */
 import type { EventEmitter } from "node:events";
 
-/** How long a test waits for something that must come. */
-export const patienceMs = 20_000;
+/** How long a test waits for something that must come; shorter where tests are to fail. */
+export const patienceMs = Number(process.env.HOLDFAST_PATIENCE_MS ?? 20_000);
 
 /**
  * @param what - what is waited for, as it goes into "waited 20000 ms for …"
