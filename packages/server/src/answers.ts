@@ -32,6 +32,13 @@ export function oversizedAnswer(call: Call, bytes: number, bytesMax: number): st
   );
 }
 
+/** The upstream answered, but with no JSON-RPC that a client could read. */
+export function unusableAnswer(call: Call, why: string): string {
+  return errorText(call.id, `The server's answer is no JSON-RPC response. ${why}`, {
+    type: "invalid-answer",
+  });
+}
+
 /** [C S-03] The upstream's answer to `initialize` is none: without a version there is no session. */
 export function versionlessAnswer(call: Call): string {
   return errorText(call.id, "The server answered initialize without a protocol version.", {

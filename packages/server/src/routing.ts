@@ -17,7 +17,7 @@ export interface Question {
 }
 
 export type Route =
-  | { readonly kind: "response"; readonly number: number | string; readonly text: string }
+  | { readonly kind: "response"; readonly number: number; readonly text: string }
   | {
       readonly kind: "request";
       readonly stream: number;
@@ -34,6 +34,8 @@ export type Route =
   | { readonly kind: "progress"; readonly call: InFlightCall; readonly text: string }
   /** The upstream takes a question back; `text` names it by its id on the wire. */
   | { readonly kind: "withdrawal"; readonly question: Question; readonly text: string }
+  /** Meant as the answer of a call, but none that can be passed on. */
+  | { readonly kind: "unusable"; readonly call: InFlightCall; readonly why: string }
   /** Late, or about nothing: nobody waits for it. */
   | { readonly kind: "dropped"; readonly why: string };
 
@@ -52,10 +54,12 @@ export function route(
   const message = parseMessage(value);
   switch (message.kind) {
     case "invalid":
-      return { kind: "dropped", why: message.problem };
-    case "response":
+      return routeInvalid(value, message.problem, calls);
+    case "response": {
       if (message.id === null) return { kind: "dropped", why: "An error names no request." };
-      return { kind: "response", number: message.id, text };
+      // A server that writes our numbers as strings means the same: we send nothing but numbers.
+      return { kind: "response", number: Number(message.id), text };
+    }
     case "request": {
       const idJson = textAt(text, "id") ?? "null";
       return { kind: "request", stream: laneOf(calls, related), idJson, text };
@@ -63,6 +67,14 @@ export function route(
     case "notification":
       return routeNotification(text, message.method, message.params, calls, questions, related);
   }
+}
+
+/** [C X-05] Nobody waits for ever: a call whose answer is not JSON-RPC has its outcome by that. */
+function routeInvalid(value: unknown, why: string, calls: InFlightCalls): Route {
+  const isObject = typeof value === "object" && value !== null;
+  const { id, method } = isObject ? (value as { id?: unknown; method?: unknown }) : {};
+  const call = method === undefined && id !== null ? calls.get(Number(id)) : undefined;
+  return call === undefined ? { kind: "dropped", why } : { kind: "unusable", call, why };
 }
 
 function routeNotification(

@@ -17,6 +17,7 @@ import {
   oversizedAnswer,
   responseTo,
   unknownOutcome,
+  unusableAnswer,
   versionlessAnswer,
 } from "./answers.ts";
 import type { InFlightCall } from "./calls.ts";
@@ -263,6 +264,7 @@ export class Session {
         room: () => this.#commits.room(),
         onResponse: (call, text) =>
           this.#onAnswer(call, (place) => replaceAt(text, ["id"], place.id)),
+        onUnusable: (call, why) => this.#onAnswer(call, (place) => unusableAnswer(place, why)),
         onOversized: (call, bytes, bytesMax) =>
           this.#onAnswer(call, (place) => oversizedAnswer(place, bytes, bytesMax)),
         onToolsChanged: () => this.#repeatable.forget(),

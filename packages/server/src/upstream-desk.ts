@@ -26,6 +26,8 @@ export interface DeskHost {
   room(): Promise<void> | undefined;
   /** A call was answered; the text has the upstream's number as its id. */
   onResponse(call: InFlightCall, text: string): void;
+  /** A call was answered by something that is no JSON-RPC. */
+  onUnusable(call: InFlightCall, why: string): void;
   /** A call's answer was too large to be passed on. */
   onOversized(call: InFlightCall, bytes: number, bytesMax: number): void;
   /** What tools there are has changed. */
@@ -150,6 +152,12 @@ export class UpstreamDesk {
       case "withdrawal":
         this.#questions.take(taken.question.wireIdJson);
         return this.#host.append(notification(taken.question.stream, taken.text));
+      case "unusable":
+        this.#context.logger.warn(
+          { session: this.#host.tag, why: taken.why },
+          "no JSON-RPC answer",
+        );
+        return this.#host.onUnusable(taken.call, taken.why);
       case "dropped":
         this.#context.logger.debug(
           { session: this.#host.tag, why: taken.why },
@@ -158,8 +166,8 @@ export class UpstreamDesk {
     }
   }
 
-  #takeResponse(number: number | string, text: string): void {
-    const own = typeof number === "number" ? this.#own.get(number) : undefined;
+  #takeResponse(number: number, text: string): void {
+    const own = this.#own.get(number);
     if (own !== undefined) return own(text);
     const call = this.#host.calls.get(number);
     if (call !== undefined) this.#host.onResponse(call, text);

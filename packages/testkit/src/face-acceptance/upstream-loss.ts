@@ -55,6 +55,34 @@ function deaths(open: OpenBench): void {
     expect((await standalone.nextMessage()).method).toBe("notifications/prompts/list_changed");
   });
 
+  test(`${verifies("X-05")}an answer that is no JSON-RPC ends its call, and nothing else`, async () => {
+    const bench = await open();
+    const session = await bench.session();
+    const spoil: readonly ((id: number) => object)[] = [
+      (id) => ({ id, result: {} }),
+      (id) => ({ jsonrpc: "2.0", id }),
+      (id) => ({ jsonrpc: "2.0", id, result: {}, error: { code: 1, message: "" } }),
+      (id) => ({ jsonrpc: "2.0", id, error: "no" }),
+    ];
+    for (const [index, answer] of spoil.entries()) {
+      const stream = await session.call("t", {}, { id: `call ${index}` });
+      const { id } = await session.upstream.request("tools/call");
+      session.upstream.emit(JSON.stringify(answer(id)));
+      const { error } = await stream.response(`call ${index}`);
+      expect(error).toMatchObject({ code: -32000, data: { type: "invalid-answer" } });
+    }
+    await expectAlive(session);
+  });
+
+  test(`${verifies("X-05")}an answer under our number as a string is that call's answer`, async () => {
+    const bench = await open();
+    const session = await bench.session();
+    const stream = await session.call("t", {}, { id: 7 });
+    const { id } = await session.upstream.request("tools/call");
+    session.upstream.say({ id: String(id), result: { ok: true } });
+    expect(await stream.response(7)).toEqual({ jsonrpc: "2.0", id: 7, result: { ok: true } });
+  });
+
   test(`${verifies("X-05")}an upstream that cannot start again ends the call, and not the session`, async () => {
     const bench = await open();
     const session = await bench.session();
