@@ -80,7 +80,9 @@ export const bounds = {
   /** Text that blocked viewports may hold together before they let go of it, characters. */
   heldCharsMax: 16 * mebibyte,
   /** How long a blocked viewport may hold its text within that, milliseconds. */
-  holdMs: 100,
+  holdMs: 2_000,
+  /** One write of an event that had to be read again for it, characters. */
+  rereadSliceCharsMax: 256 * 1024,
   /** Heartbeats that a socket may fail to drain before it is given up [C E-09]. */
   stallHeartbeats: 3,
   /** The same where heartbeats are off, milliseconds. */

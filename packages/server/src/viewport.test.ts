@@ -5,6 +5,7 @@ import { verifies } from "@holdfast/testkit";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { HeldText } from "./held-text.ts";
 import type { Sink } from "./http/exchange.ts";
+import { bounds } from "./options.ts";
 import { Viewport, type ViewportSource } from "./viewport.ts";
 
 const heartbeatMs = 1_000;
@@ -47,7 +48,7 @@ test(`${verifies("E-09")}a reader that is slow, but reads, is not cut`, async ()
 test(`${verifies("E-06", "E-07")}no heartbeat stands in a frame that is half written`, async () => {
   const { sink, end, log } = show([event(1, 200_000)]);
   // Long enough for the text to be let go; it is read again when the socket drains.
-  await vi.advanceTimersByTimeAsync(500);
+  await vi.advanceTimersByTimeAsync(bounds.holdMs + 1);
   const { promise, resolve } = Promise.withResolvers<void>();
   log.pause = promise;
   sink.open();

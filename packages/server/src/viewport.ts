@@ -236,16 +236,19 @@ export class Viewport {
   async #showLarge(place: EventPlace): Promise<Shown> {
     const length = this.#large?.length ?? 0;
     this.#isMidFrame = true;
+    let sliceCharsMax: number = bounds.sliceCharsMax;
     for (let at = 0; at < length; ) {
       if (this.#isClosed) return this.#causeOfClose();
       if (this.#stop?.isUrgent === true) return this.#stop.cause;
       if (this.#large === undefined && !(await this.#readAgain(place))) return "evicted";
-      const { bytes, end } = this.#sliceFrom(at);
+      const { bytes, end } = this.#sliceFrom(at, sliceCharsMax);
       at = end;
       if (this.#sink.write(bytes)) continue;
       const isQuick = !this.#held.isOver() && (await this.#drainsSoon(length));
       if (isQuick) continue;
       this.#large = undefined;
+      // Reading it again has a price: more is taken each time.
+      sliceCharsMax = bounds.rereadSliceCharsMax;
       await this.#drained();
     }
     this.#large = undefined;
@@ -264,9 +267,9 @@ export class Viewport {
   }
 
   /** As bytes: a slice of a string would keep the whole of it while the socket has not taken it. */
-  #sliceFrom(at: number): { readonly bytes: Uint8Array; readonly end: number } {
+  #sliceFrom(at: number, charsMax: number): { readonly bytes: Uint8Array; readonly end: number } {
     const frame = this.#large ?? "";
-    const end = sliceEnd(frame, at);
+    const end = sliceEnd(frame, at, charsMax);
     return { bytes: Buffer.from(frame.slice(at, end)), end };
   }
 
@@ -390,8 +393,8 @@ function frameOf(event: LoggedEvent): string {
 }
 
 /** The end of the slice that begins at `at`; never between the halves of a surrogate pair. */
-function sliceEnd(text: string, at: number): number {
-  const end = Math.min(at + bounds.sliceCharsMax, text.length);
+function sliceEnd(text: string, at: number, charsMax: number): number {
+  const end = Math.min(at + charsMax, text.length);
   const last = text.charCodeAt(end - 1);
   const isHighSurrogate = last >= 0xd800 && last <= 0xdbff;
   return isHighSurrogate && end < text.length ? end + 1 : end;
