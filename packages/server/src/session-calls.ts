@@ -44,11 +44,25 @@ export class SessionCalls {
   readonly inFlight = new InFlightCalls();
   readonly #host: CallsHost;
   #nextStream: number;
+  /** On their way into the log: they count against the limits already [C P-02]. */
+  readonly #opening = new Set<readonly IncomingRequest[]>();
 
   /** @param nextStream - number of the next stream that may be opened */
   constructor(host: CallsHost, nextStream: number) {
     this.#host = host;
     this.#nextStream = nextStream;
+  }
+
+  /** Calls that run, or are about to. */
+  get size(): number {
+    let calls = this.inFlight.size;
+    for (const requests of this.#opening) calls += requests.length;
+    return calls;
+  }
+
+  /** Streams that these calls have. */
+  get streams(): number {
+    return this.inFlight.streams + this.#opening.size;
   }
 
   /**
@@ -66,15 +80,20 @@ export class SessionCalls {
     const startedAtMs = this.#host.wallMs();
     const recorded = requests.map((request) => recordOf(request, startedAtMs, extra.claim));
     const open: Op = { op: "open", stream, calls: recorded };
-    const outcome = await this.#host.commits.tryOnce([...(extra.creation ?? []), open]);
-    if (outcome.kind === "full" || outcome.kind === "claimed") return outcome;
-    const begin = outcome.kind === "committed" ? outcome.begun.at(-1) : undefined;
-    if (begin === undefined || this.#host.isOver()) return { kind: "absent" };
-    const calls = requests.map((request, index) => ({
-      call: this.inFlight.start(request, startedAtMs, stream, index),
-      request,
-    }));
-    return { kind: "opened", begin, calls };
+    this.#opening.add(requests);
+    try {
+      const outcome = await this.#host.commits.tryOnce([...(extra.creation ?? []), open]);
+      if (outcome.kind === "full" || outcome.kind === "claimed") return outcome;
+      const begin = outcome.kind === "committed" ? outcome.begun.at(-1) : undefined;
+      if (begin === undefined || this.#host.isOver()) return { kind: "absent" };
+      const calls = requests.map((request, index) => ({
+        call: this.inFlight.start(request, startedAtMs, stream, index),
+        request,
+      }));
+      return { kind: "opened", begin, calls };
+    } finally {
+      this.#opening.delete(requests);
+    }
   }
 
   /** Hand opened calls to the upstream. */

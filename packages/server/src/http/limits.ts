@@ -39,18 +39,18 @@ export function checkNewCalls(
 ): Rejection | undefined {
   const { options, viewports } = endpoint.context;
   const idJson = requests[0]?.idJson;
-  if (viewports.isFull) return tooManyViewports(idJson);
+  // What needs no response of its own may be what the open ones wait for.
+  if (requests.length > 0 && viewports.isFull) return tooManyViewports(idJson);
   if (session.isOverloaded) {
     return reject("overloaded", "The upstream does not keep up; try again later.", { idJson });
   }
-  if (session.calls.inFlight.size + requests.length > options.callsPerSessionMax) {
+  if (session.calls.size + requests.length > options.callsPerSessionMax) {
     const message = `The session has ${options.callsPerSessionMax} calls in flight at most.`;
     return reject("rate-limited", message, { idJson });
   }
   // Each call has a stream, several may share one: the streams are counted when it may matter.
-  const mayMatter =
-    requests.length > 0 && session.calls.inFlight.size >= options.streamsPerSessionMax;
-  if (mayMatter && session.calls.inFlight.streams >= options.streamsPerSessionMax) {
+  const mayMatter = requests.length > 0 && session.calls.size >= options.streamsPerSessionMax;
+  if (mayMatter && session.calls.streams >= options.streamsPerSessionMax) {
     const message = `The session has ${options.streamsPerSessionMax} open streams at most.`;
     return reject("rate-limited", message, { idJson });
   }
