@@ -88,4 +88,22 @@ export function hibernationChapter(open: OpenBench): void {
     later.advance(23 * 3_600_000);
     await expectRefusal(await session.get(), sessionNotFound("expired"));
   });
+
+  // The sweep comes every few seconds of the machine's own time.
+  test(`${verifies("S-03", "S-04")}whose client never came back after initialize expires, no other`, async () => {
+    const clock = fakeClock();
+    const bench = await open({ clock });
+    const lost = await bench.session({ isInitializedSent: false });
+    const used = await bench.session();
+    const spoken = await bench.session({ isInitializedSent: false });
+    await expectAlive(spoken);
+    clock.advance(59_000);
+    expect(lost.upstream.isClosed).toBe(false);
+    // The log hears of a use up to a minute late, and waits for that too.
+    clock.advance(62_000);
+    await lost.upstream.closed;
+    await expectRefusal(await lost.get(), sessionNotFound("expired"));
+    await expectAlive(used);
+    await expectAlive(spoken);
+  });
 }
