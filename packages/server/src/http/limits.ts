@@ -39,7 +39,8 @@ export function checkNewCalls(
 ): Rejection | undefined {
   const { options, viewports } = endpoint.context;
   const idJson = requests[0]?.idJson;
-  if (viewports.isFull) return tooManyViewports(idJson);
+  // What needs no response of its own may be what the open ones wait for.
+  if (requests.length > 0 && viewports.isFull) return tooManyViewports(idJson);
   if (session.isOverloaded) {
     return reject("overloaded", "The upstream does not keep up; try again later.", { idJson });
   }

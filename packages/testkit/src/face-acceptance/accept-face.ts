@@ -14,12 +14,16 @@ import { bodyLimitsChapter } from "./body-limits.ts";
 import { bytesChapter } from "./bytes.ts";
 import { cancellationChapter } from "./cancellation.ts";
 import { cutsChapter } from "./cuts.ts";
+import { drainChapter } from "./drain.ts";
 import { endingsChapter } from "./endings.ts";
 import type { Face, LogKind } from "./face.ts";
 import { fuzzChapter } from "./fuzz.ts";
+import { hibernationChapter } from "./hibernation.ts";
 import { keyOutcomesChapter } from "./key-outcomes.ts";
 import { keysChapter } from "./keys.ts";
+import { limitsChapter } from "./limits.ts";
 import { outcomesChapter } from "./outcomes.ts";
+import { principalChapter } from "./principal.ts";
 import { questionsChapter } from "./questions.ts";
 import { refusalOrderChapter } from "./refusal-order.ts";
 import { refusalsChapter } from "./refusals.ts";
@@ -27,6 +31,7 @@ import { requestIdsChapter } from "./request-ids.ts";
 import { restartChapter } from "./restart.ts";
 import { routingChapter } from "./routing.ts";
 import { sessionsChapter } from "./sessions.ts";
+import { storeFailuresChapter } from "./store-failures.ts";
 import { streamChapters } from "./stream-chapters.ts";
 import { upstreamLossChapter } from "./upstream-loss.ts";
 import { versionsChapter } from "./versions.ts";
@@ -50,6 +55,11 @@ const chapters = {
   fuzz: fuzzChapter,
   restart: restartChapter,
   outcomes: outcomesChapter,
+  principal: principalChapter,
+  limits: limitsChapter,
+  drain: drainChapter,
+  storeFailures: storeFailuresChapter,
+  hibernation: hibernationChapter,
   keys: keysChapter,
   keyOutcomes: keyOutcomesChapter,
   ...streamChapters,
