@@ -1,6 +1,6 @@
 /** What the application is told: events, never thrown. Shapes alone. */
 import type { OutcomeUnknown, ResumeCapability } from "@holdfast/contract";
-import type { ParkReason } from "./session-machine.ts";
+import type { ParkReason } from "./sessions/session-machine.ts";
 
 export type { ParkReason };
 

@@ -4,21 +4,21 @@
  */
 
 import type { ContractReport, Gap, Parked, SessionEnded, UnknownOutcome } from "./app-events.ts";
-import { Ledger } from "./calls.ts";
-import { eventsBetween, streamOf } from "./cursors.ts";
-import type { HttpOutcome } from "./http.ts";
+import { Ledger } from "./calls/ledger.ts";
+import { loadLedger } from "./calls/load-ledger.ts";
+import { RecoveredCalls } from "./calls/recovered.ts";
+import { Annotations } from "./calls/safe-to-repeat.ts";
+import type { HttpOutcome } from "./http/exchange.ts";
 import { Inbox } from "./inbox.ts";
-import { loadLedger } from "./load-ledger.ts";
 import type { Settings } from "./options.ts";
-import type { PostStream } from "./post-stream.ts";
-import { RecoveredCalls } from "./recovered.ts";
-import { Annotations } from "./safe-to-repeat.ts";
-import { restoredSession, type Session } from "./session.ts";
-import { SessionRunner } from "./session-runner.ts";
-import type { StandaloneStream } from "./standalone-stream.ts";
-import { type StateWriter, stateWriter } from "./state-writer.ts";
-import type { StreamAction, StreamRules } from "./stream-machine.ts";
-import { type WireIds, wireIds } from "./wire-ids.ts";
+import { restoredSession, type Session } from "./sessions/session.ts";
+import { SessionRunner } from "./sessions/session-runner.ts";
+import { type StateWriter, stateWriter } from "./state/state-writer.ts";
+import { type WireIds, wireIds } from "./state/wire-ids.ts";
+import { eventsBetween, streamOf } from "./streams/cursors.ts";
+import type { PostStream } from "./streams/post-stream.ts";
+import type { StandaloneStream } from "./streams/standalone-stream.ts";
+import type { StreamAction, StreamRules } from "./streams/stream-machine.ts";
 
 /** The application, as it is reached. Never throws. */
 export interface AppSide {

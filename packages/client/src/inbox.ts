@@ -9,9 +9,9 @@ import {
   parseMessage,
   type RequestId,
 } from "@holdfast/contract";
+import { endOf } from "./calls/outcomes.ts";
 import type { Connection, Stream } from "./connection.ts";
-import { endOf } from "./outcomes.ts";
-import { type Session, setupAfter, storedOf } from "./session.ts";
+import { type Session, setupAfter, storedOf } from "./sessions/session.ts";
 
 /** Requests of servers that were not answered yet; older ones are forgotten. */
 const questionsMax = 10_000;

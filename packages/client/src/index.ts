@@ -7,14 +7,14 @@ export type {
   Shortfall,
   UnknownOutcome,
 } from "./app-events.ts";
+export type { CallOutcome } from "./calls/outcomes.ts";
+export type { RecoveredCall } from "./calls/recovered.ts";
 export {
   ClientError,
   type ClientErrorCode,
   clientErrorTable,
   HttpStatusError,
 } from "./client-errors.ts";
-export { type FileStateOptions, fileState } from "./file-state.ts";
-export { memoryState } from "./memory-state.ts";
 export type {
   Clock,
   FetchLike,
@@ -23,8 +23,6 @@ export type {
   ResumableClientOptions,
 } from "./options.ts";
 export type { SendOptions } from "./outbox.ts";
-export type { CallOutcome } from "./outcomes.ts";
-export type { RecoveredCall } from "./recovered.ts";
 export {
   type ClientState,
   idBlock,
@@ -34,5 +32,7 @@ export {
   type StoredCall,
   type StoredSession,
   type StoredState,
-} from "./state.ts";
+} from "./state/client-state.ts";
+export { type FileStateOptions, fileState } from "./state/file-state.ts";
+export { memoryState } from "./state/memory-state.ts";
 export { type PendingCall, ResumableClientTransport } from "./transport.ts";

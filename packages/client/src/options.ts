@@ -6,8 +6,8 @@ import {
 } from "@holdfast/contract";
 import type { ContractReport, Gap, Parked, SessionEnded, UnknownOutcome } from "./app-events.ts";
 import { ClientError } from "./client-errors.ts";
-import { memoryState } from "./memory-state.ts";
-import type { ClientState } from "./state.ts";
+import type { ClientState } from "./state/client-state.ts";
+import { memoryState } from "./state/memory-state.ts";
 
 /** As of the SDKs, so that their middleware (OAuth among it) fits around it. */
 export type FetchLike = (url: string | URL, init?: RequestInit) => Promise<Response>;

@@ -9,16 +9,16 @@ import {
   type RequestMessage,
   type ResponseMessage,
 } from "@holdfast/contract";
-import { handOnOutcome } from "./call-ends.ts";
-import { callsMax } from "./calls.ts";
+import { handOnOutcome } from "./calls/call-ends.ts";
+import { requestDigest } from "./calls/identical.ts";
+import { callsMax } from "./calls/ledger.ts";
+import { appCall } from "./calls/new-call.ts";
+import { isRepeatableMethod } from "./calls/safe-to-repeat.ts";
 import { ClientError } from "./client-errors.ts";
 import type { Connection } from "./connection.ts";
-import { requestDigest } from "./identical.ts";
-import { appCall } from "./new-call.ts";
-import { PostStream } from "./post-stream.ts";
-import { isRepeatableMethod } from "./safe-to-repeat.ts";
-import type { Session } from "./session.ts";
-import { callSubject, oneWaySubject } from "./subjects.ts";
+import type { Session } from "./sessions/session.ts";
+import { PostStream } from "./streams/post-stream.ts";
+import { callSubject, oneWaySubject } from "./streams/subjects.ts";
 
 export interface SendOptions {
   /** Refused: the transport resumes by itself. */

@@ -4,12 +4,12 @@
  */
 
 import type { RequestId } from "@holdfast/contract";
+import type { RecoveredCall } from "./calls/recovered.ts";
 import { ClientError } from "./client-errors.ts";
 import { Connection } from "./connection.ts";
 import { type ResumableClientOptions, type Settings, settle } from "./options.ts";
 import { type SendOptions, sendMessage } from "./outbox.ts";
-import type { RecoveredCall } from "./recovered.ts";
-import type { StreamPlace } from "./stream-machine.ts";
+import type { StreamPlace } from "./streams/stream-machine.ts";
 
 /** A call of this process that has not ended. */
 export interface PendingCall {

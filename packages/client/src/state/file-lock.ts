@@ -4,7 +4,7 @@
  */
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { ClientError } from "./client-errors.ts";
+import { ClientError } from "../client-errors.ts";
 import { isBusy, privateFile } from "./file-faults.ts";
 
 export interface FileLock {

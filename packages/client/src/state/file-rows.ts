@@ -1,8 +1,8 @@
 /** Reads a state file's rows as what they stand for. */
 import type { DatabaseSync } from "node:sqlite";
 import type { JsonObject } from "@holdfast/contract";
-import { ClientError } from "./client-errors.ts";
-import type { LedgerEntry, SessionSetup, StoredSession, StoredState } from "./state.ts";
+import { ClientError } from "../client-errors.ts";
+import type { LedgerEntry, SessionSetup, StoredSession, StoredState } from "./client-state.ts";
 
 /** @throws ClientError `ERR_STATE_CORRUPT` */
 export function readState(db: DatabaseSync, file: string): StoredState {

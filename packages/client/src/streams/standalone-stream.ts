@@ -1,9 +1,9 @@
 /** The standalone stream of a session: what the server says without being asked. */
-import { ClientError } from "./client-errors.ts";
-import type { Connection } from "./connection.ts";
+import { ClientError } from "../client-errors.ts";
+import type { Connection } from "../connection.ts";
+import type { HttpOutcome, HttpRequest } from "../http/exchange.ts";
+import { cursorHeader, type Session, sessionHeaders } from "../sessions/session.ts";
 import { isBehind, isUnseen, ReplayGuard } from "./cursors.ts";
-import type { HttpOutcome, HttpRequest } from "./http.ts";
-import { cursorHeader, type Session, sessionHeaders } from "./session.ts";
 import { newStream } from "./stream-machine.ts";
 import { type OwnerAction, type StreamOwner, StreamRunner } from "./stream-runner.ts";
 

@@ -5,13 +5,13 @@
 import { existsSync, mkdirSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { ClientError } from "./client-errors.ts";
+import { ClientError } from "../client-errors.ts";
+import { type ClientState, idBlock, type StoredState } from "./client-state.ts";
 import { privateFile, stateFault } from "./file-faults.ts";
 import { type FileLock, lockFile } from "./file-lock.ts";
 import { readState } from "./file-rows.ts";
 import { migrate } from "./file-schema.ts";
 import { type ApplyChange, changeWriter } from "./file-writes.ts";
-import { type ClientState, idBlock, type StoredState } from "./state.ts";
 
 export interface FileStateOptions {
   /** What a committed change survives: the death of the process (default), or a power loss. */

@@ -9,7 +9,7 @@ import {
   type ResumeCapability,
   resumeCapabilityKey,
 } from "@holdfast/contract";
-import type { ContractReport, Shortfall } from "./app-events.ts";
+import type { ContractReport, Shortfall } from "../app-events.ts";
 
 /** @returns null when the server does not advertise the contract in a form that is understood */
 export function readCapability(result: JsonObject): ResumeCapability | null {

@@ -3,7 +3,7 @@
  * the current task; what follows a hand-on is written at the end of the turn of the event loop, so
  * that the application has acted on it first [C K-03].
  */
-import type { ClientState, StateChange } from "./state.ts";
+import type { ClientState, StateChange } from "./client-state.ts";
 
 export interface StateWriter {
   /** @returns resolves when it is durable; rejects with what the state throws */

@@ -1,13 +1,13 @@
 /** Takes up the ledger of earlier processes [C K-10]: what ended is kept, what did not goes on. */
 import type { JsonObject } from "@holdfast/contract";
+import type { Connection } from "../connection.ts";
+import { freshSession, type Session } from "../sessions/session.ts";
+import type { LedgerEntry, StoredState } from "../state/client-state.ts";
+import { PostStream } from "../streams/post-stream.ts";
+import { callSubject } from "../streams/subjects.ts";
 import { endCall } from "./call-ends.ts";
-import type { Call } from "./calls.ts";
-import type { Connection } from "./connection.ts";
+import type { Call } from "./ledger.ts";
 import type { CallOutcome } from "./outcomes.ts";
-import { PostStream } from "./post-stream.ts";
-import { freshSession, type Session } from "./session.ts";
-import type { LedgerEntry, StoredState } from "./state.ts";
-import { callSubject } from "./subjects.ts";
 
 /** @param sessions - of this server, as they were restored */
 export function loadLedger(

@@ -1,6 +1,6 @@
 /** What SQLite and the file system throw, as errors of the client's state. */
 import { closeSync, openSync } from "node:fs";
-import { ClientError } from "./client-errors.ts";
+import { ClientError } from "../client-errors.ts";
 
 /** Result codes of SQLite (https://sqlite.org/rescode.html), without their extensions. */
 const codes = { busy: 5, locked: 6, corrupt: 11, notADb: 26 };

@@ -3,12 +3,12 @@
  * accepted. What it is for is its subject's; how it is kept alive is the runner's.
  */
 import type { OutcomeUnknownReason, RequestId } from "@holdfast/contract";
-import { ClientError, HttpStatusError } from "./client-errors.ts";
-import type { Connection } from "./connection.ts";
+import { ClientError, HttpStatusError } from "../client-errors.ts";
+import type { Connection } from "../connection.ts";
+import type { HttpAnswer, HttpOutcome, HttpRequest } from "../http/exchange.ts";
+import type { Refusal } from "../http/refusal.ts";
+import { cursorHeader, type Session, sessionHeaders } from "../sessions/session.ts";
 import { isBehind, isUnseen, ReplayGuard } from "./cursors.ts";
-import type { HttpAnswer, HttpOutcome, HttpRequest } from "./http.ts";
-import type { Refusal } from "./refusal.ts";
-import { cursorHeader, type Session, sessionHeaders } from "./session.ts";
 import { newStream } from "./stream-machine.ts";
 import { type OwnerAction, type StreamOwner, StreamRunner } from "./stream-runner.ts";
 

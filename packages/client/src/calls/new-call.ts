@@ -7,14 +7,14 @@ import {
   type RequestId,
   type ResumeCapability,
 } from "@holdfast/contract";
+import type { Connection } from "../connection.ts";
+import { keysReachAcross } from "../sessions/server-contract.ts";
+import type { StoredCall } from "../state/client-state.ts";
 import { endCall } from "./call-ends.ts";
-import type { Call } from "./calls.ts";
-import type { Connection } from "./connection.ts";
 import { requestDigest } from "./identical.ts";
+import type { Call } from "./ledger.ts";
 import type { CallEnd } from "./outcomes.ts";
 import { isRepeatableMethod } from "./safe-to-repeat.ts";
-import { keysReachAcross } from "./server-contract.ts";
-import type { StoredCall } from "./state.ts";
 
 /**
  * A call of the application.

@@ -1,7 +1,7 @@
 /** One session as this client knows it, and the headers that name it on the wire. */
 import type { JsonObject, ResumeCapability } from "@holdfast/contract";
+import type { SessionSetup, StoredSession } from "../state/client-state.ts";
 import { readCapability } from "./server-contract.ts";
-import type { SessionSetup, StoredSession } from "./state.ts";
 
 export interface Session {
   /** In the state. */

@@ -1,6 +1,6 @@
 /** Writes changes of the state into its file, each by a statement that is prepared once. */
 import type { DatabaseSync } from "node:sqlite";
-import type { StateChange } from "./state.ts";
+import type { StateChange } from "./client-state.ts";
 
 export type ApplyChange = (change: StateChange) => void;
 

@@ -3,8 +3,8 @@
  * read on; everything else becomes an event of the stream.
  */
 import { floorMsMax } from "@holdfast/contract";
-import type { HttpOutcome } from "./http.ts";
-import type { Moment, StreamEvent } from "./stream-machine.ts";
+import type { Moment, StreamEvent } from "../streams/stream-machine.ts";
+import type { HttpOutcome } from "./exchange.ts";
 
 export interface PostFacts {
   /** The request names a session: then 404 is about that. */

@@ -3,10 +3,13 @@
  * is had, checked and renewed is in session-setup.ts.
  */
 import type { JsonObject } from "@holdfast/contract";
-import type { Connection, Stream } from "./connection.ts";
-import type { HttpOutcome } from "./http.ts";
-import { isSameJson } from "./identical.ts";
-import type { PostStream } from "./post-stream.ts";
+import { isSameJson } from "../calls/identical.ts";
+import type { Connection, Stream } from "../connection.ts";
+import type { HttpOutcome } from "../http/exchange.ts";
+import type { StoredState } from "../state/client-state.ts";
+import type { PostStream } from "../streams/post-stream.ts";
+import { StandaloneStream } from "../streams/standalone-stream.ts";
+import type { StreamEvent, StreamNews } from "../streams/stream-machine.ts";
 import { freshSession, type Session, storedOf } from "./session.ts";
 import {
   noSession,
@@ -17,9 +20,6 @@ import {
 } from "./session-machine.ts";
 import { SessionSetup } from "./session-setup.ts";
 import { stepSession } from "./session-table.ts";
-import { StandaloneStream } from "./standalone-stream.ts";
-import type { StoredState } from "./state.ts";
-import type { StreamEvent, StreamNews } from "./stream-machine.ts";
 
 /** A request can go out at once. */
 const readyPlaces: ReadonlySet<SessionState["at"]> = new Set(["none", "open"]);

@@ -10,7 +10,7 @@ import {
   type RequestId,
   type ResponseMessage,
 } from "@holdfast/contract";
-import type { UnknownOutcome } from "./app-events.ts";
+import type { UnknownOutcome } from "../app-events.ts";
 
 /** As the application gets it. */
 export type CallOutcome =

@@ -3,18 +3,18 @@
  * lives, or by initializing again in the application's place. What follows is the session machine's.
  */
 import type { JsonObject, RequestId } from "@holdfast/contract";
-import type { Call } from "./calls.ts";
-import { ClientError, HttpStatusError } from "./client-errors.ts";
-import type { Connection } from "./connection.ts";
-import { exchange, type HttpOutcome } from "./http.ts";
-import { appCall, internalCall } from "./new-call.ts";
-import type { CallEnd } from "./outcomes.ts";
-import { PostStream } from "./post-stream.ts";
+import type { Call } from "../calls/ledger.ts";
+import { appCall, internalCall } from "../calls/new-call.ts";
+import type { CallEnd } from "../calls/outcomes.ts";
+import { ClientError, HttpStatusError } from "../client-errors.ts";
+import type { Connection } from "../connection.ts";
+import { exchange, type HttpOutcome } from "../http/exchange.ts";
+import { PostStream } from "../streams/post-stream.ts";
+import { callSubject, oneWaySubject } from "../streams/subjects.ts";
 import { readCapability, reportContract } from "./server-contract.ts";
 import { freshSession, type Session, sessionHeaders } from "./session.ts";
 import type { SessionEvent } from "./session-machine.ts";
 import type { SessionRunner } from "./session-runner.ts";
-import { callSubject, oneWaySubject } from "./subjects.ts";
 
 /** The application's initialize, until it is answered. */
 interface Asked {

@@ -3,9 +3,9 @@
  * tells what closed it. Knows no session and no call.
  */
 import type { ClosedBy } from "@holdfast/contract";
+import type { Internals } from "../options.ts";
 import { EventTooLarge, eventReader } from "./event-reader.ts";
-import { isTimeout } from "./http.ts";
-import type { Internals } from "./options.ts";
+import { isTimeout } from "./exchange.ts";
 
 export interface ViewportSink {
   /** The data of a message event, and its id if it has one. */

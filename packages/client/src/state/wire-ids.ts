@@ -2,7 +2,7 @@
  * Ids on the wire [C K-14]: whole numbers, each given out once over all processes that ever used
  * the state. They serve as JSON-RPC ids, progress tokens, and names of sessions in the state.
  */
-import { type ClientState, idBlock } from "./state.ts";
+import { type ClientState, idBlock } from "./client-state.ts";
 
 export interface WireIds {
   /** @throws ClientError `ERR_STATE_UNAVAILABLE` when a new block cannot be reserved */

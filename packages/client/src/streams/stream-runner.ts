@@ -3,10 +3,11 @@
  * sockets and timers is here; what things mean is the machine's, what they are for is the owner's.
  */
 import type { ClosedBy } from "@holdfast/contract";
-import { exchange, type HttpAnswer, type HttpOutcome, type HttpRequest } from "./http.ts";
-import type { Settings } from "./options.ts";
-import { judgePost } from "./post-verdict.ts";
-import { bareRefusal } from "./refusal.ts";
+import { exchange, type HttpAnswer, type HttpOutcome, type HttpRequest } from "../http/exchange.ts";
+import { judgePost } from "../http/post-verdict.ts";
+import { bareRefusal } from "../http/refusal.ts";
+import { showViewport, type ViewportSink } from "../http/viewport.ts";
+import type { Settings } from "../options.ts";
 import type {
   Moment,
   StreamAction,
@@ -15,7 +16,6 @@ import type {
   StreamState,
 } from "./stream-machine.ts";
 import { stepStream } from "./stream-table.ts";
-import { showViewport, type ViewportSink } from "./viewport.ts";
 
 /** What a stream is for. */
 export interface StreamOwner extends Omit<ViewportSink, "retry"> {

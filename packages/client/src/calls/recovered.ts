@@ -2,7 +2,7 @@
  * Calls whose caller is gone [C K-10]: made by an earlier process, or ended as unknown here and
  * answered after all. Each outcome is handed on once: to who asks for it, or to an identical call.
  */
-import { type Call, type Ledger, lostCallOf } from "./calls.ts";
+import { type Call, type Ledger, lostCallOf } from "./ledger.ts";
 import type { CallOutcome } from "./outcomes.ts";
 
 export interface RecoveredCall {

@@ -2,14 +2,14 @@
  * State that dies with the process. A second transport can take it over once the first is closed:
  * what holds for a restart holds for it.
  */
-import { ClientError } from "./client-errors.ts";
+import { ClientError } from "../client-errors.ts";
 import {
   type ClientState,
   idBlock,
   type LedgerEntry,
   type StateChange,
   type StoredSession,
-} from "./state.ts";
+} from "./client-state.ts";
 
 /** Keep the state in memory [C K-03 holds only while the process lives]. */
 export function memoryState(): ClientState {

@@ -3,8 +3,8 @@
  * ledger, or nobody.
  */
 import type { OutcomeUnknownReason } from "@holdfast/contract";
-import { type Call, outcomeOfCall } from "./calls.ts";
-import type { Connection } from "./connection.ts";
+import type { Connection } from "../connection.ts";
+import { type Call, outcomeOfCall } from "./ledger.ts";
 import { type CallEnd, type CallOutcome, responseOf } from "./outcomes.ts";
 
 /** The call is in the ledger no more. */

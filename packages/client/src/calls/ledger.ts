@@ -3,9 +3,9 @@
  * wire, and what is noted of each in the state. What goes over the wire is elsewhere.
  */
 import type { JsonObject, LostCall, RequestId } from "@holdfast/contract";
+import type { StoredCall } from "../state/client-state.ts";
+import type { StateWriter } from "../state/state-writer.ts";
 import { type CallEnd, type CallOutcome, outcomeOf } from "./outcomes.ts";
-import type { StoredCall } from "./state.ts";
-import type { StateWriter } from "./state-writer.ts";
 
 /** Who waits for a call. */
 export type Caller =

@@ -1,10 +1,10 @@
 /** What POSTs are for: a call of the ledger, or a message that is only to be accepted. */
 import { errorCodes, idempotencyHeader } from "@holdfast/contract";
-import { tellUnknown } from "./call-ends.ts";
-import type { Call } from "./calls.ts";
-import { ClientError } from "./client-errors.ts";
-import type { Connection } from "./connection.ts";
-import type { HttpAnswer } from "./http.ts";
+import { tellUnknown } from "../calls/call-ends.ts";
+import type { Call } from "../calls/ledger.ts";
+import { ClientError } from "../client-errors.ts";
+import type { Connection } from "../connection.ts";
+import type { HttpAnswer } from "../http/exchange.ts";
 import type { PostSubject } from "./post-stream.ts";
 
 export interface CallFacts {

@@ -2,7 +2,7 @@
  * One HTTP exchange up to the headers of its answer, or to the end of an answer that is no stream.
  * It knows nothing of sessions; what an answer means is decided elsewhere. Never rejects.
  */
-import type { Internals, Settings } from "./options.ts";
+import type { Internals, Settings } from "../options.ts";
 import { type Refusal, readRefusal } from "./refusal.ts";
 
 export interface HttpRequest {

@@ -3,7 +3,7 @@
  * released is never edited: the next change is a step more.
  */
 import type { DatabaseSync } from "node:sqlite";
-import { ClientError } from "./client-errors.ts";
+import { ClientError } from "../client-errors.ts";
 
 /** "HoCl", as SQLite's `application_id`: whose file this is. */
 export const applicationId = 0x486f436c;
