@@ -169,6 +169,8 @@ export class SessionSetup {
   }
 
   #renewed(session: Session, before: Session): void {
+    // The application has initialized by itself meanwhile.
+    if (this.#runner.place !== "renewing") return;
     this.#runner.take(session);
     const broken = this.#report(session, before.result);
     if (broken !== undefined) this.#connection.app.onError(broken);

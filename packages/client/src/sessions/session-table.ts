@@ -136,6 +136,22 @@ const opening: SessionRow = {
   probeDue: stay,
 };
 
+/** The stored session is over: the application gets one of its own. */
+function replaced(
+  state: SessionState,
+  ended: "session-gone" | "session-ended",
+  reason: string | null,
+): SessionStep {
+  return {
+    state: { ...state, at: "opening", hasSession: false },
+    actions: [
+      { do: "endStreams", reason: ended, mayRepeat: ended === "session-gone" },
+      { do: "tellEnded", reason },
+      { do: "establish" },
+    ],
+  };
+}
+
 const checking: SessionRow = {
   initialize: stay,
   confirmed: (state) => ({ state: { ...state, at: "open" }, actions: [{ do: "adopt" }] }),
@@ -144,19 +160,12 @@ const checking: SessionRow = {
     actions: [{ do: "establish" }],
   }),
   failed: (state) => ({ state: { ...state, at: "none", hasSession: false }, actions: [] }),
-  gone: (state) => ({
-    state: { ...state, at: "opening", hasSession: false },
-    actions: [
-      { do: "endStreams", reason: "session-gone", mayRepeat: true },
-      { do: "tellEnded", reason: null },
-      { do: "establish" },
-    ],
-  }),
+  gone: (state) => replaced(state, "session-gone", null),
+  ending: (state, { reason }) => replaced(state, "session-ended", reason),
   terminated,
   close,
   established: stay,
   demand: stay,
-  ending: stay,
   spent: stay,
   refused: stay,
   stalled: stay,
