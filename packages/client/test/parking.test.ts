@@ -152,7 +152,9 @@ describe("a parked transport", () => {
   test(`${verifies("K-05", "c026")}ends its calls, keeps session and cursor, and says so`, async () => {
     const world = await parkedWorld();
     expect(world.answersTo(1)).toMatchObject([{ error: { data: { reason: "unreachable" } } }]);
-    expect(world.told.parked).toEqual([{ why: "unreachable", sessionId: "S1", nextProbeMs: minute }]);
+    expect(world.told.parked).toEqual([
+      { why: "unreachable", sessionId: "S1", nextProbeMs: minute },
+    ]);
     expect(world.transport.sessionId).toBe("S1");
     expect(world.told.ended).toEqual([]);
   });

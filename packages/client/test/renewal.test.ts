@@ -71,7 +71,8 @@ describe("a session that is gone", () => {
       ...["GET", "tools/call", "tools/call", "tools/call", "tools/call"],
     ]);
     expect(again.every(({ headers }) => headers["mcp-session-id"] === "S2")).toBe(true);
-    for (const id of [1, 2, 3, 4]) expect(world.answersTo(id)).toMatchObject([{ result: { by: "S2" } }]);
+    for (const id of [1, 2, 3, 4])
+      expect(world.answersTo(id)).toMatchObject([{ result: { by: "S2" } }]);
     expect(world.told.ended).toEqual([{ sessionId: "S1", reason: "expired" }]);
     expect(world.told.unknown).toEqual([]);
     expect(world.transport.sessionId).toBe("S2");
@@ -122,7 +123,7 @@ describe("a session that is gone", () => {
     world.request(20, "resources/read", { uri: "a://b" });
     await rest();
     const streams = world.server.open().map((one) => one.stream());
-    streams.forEach((stream, i) => stream.write(`id: x${i}\ndata:\n\n`));
+    for (const [i, stream] of streams.entries()) stream.write(`id: x${i}\ndata:\n\n`);
     await rest();
     world.call(30);
     (await world.next()).respond(404, gone);
@@ -140,26 +141,29 @@ describe("a session that is gone", () => {
     { scope: "session", runs: 0 },
     { scope: "principal", runs: 1 },
     { scope: "shared", runs: 1 },
-  ])(`${verifies("K-07")}a key that reaches as far as $scope: $runs repetitions`, async ({ scope, runs }) => {
-    const idempotency = { ...withKeys.idempotency, scope };
-    const world = await openWorld();
-    await world.connect({ capability: { ...withKeys, idempotency } });
-    world.call(1);
-    const post = await world.next();
-    const stream = post.stream();
-    await rest();
-    stream.reset();
-    await world.time.pass(1_000);
-    const second = await world.next();
-    expect(second.headers["idempotency-key"]).toBe(post.headers["idempotency-key"]);
-    second.respond(404, gone);
-    await rest();
-    await renew(world, "S2", initializeResult({ ...withKeys, idempotency }));
-    const again = await answerAll(world);
-    expect(again.filter(({ body }) => body.method === "tools/call")).toHaveLength(runs);
-    expect(world.told.unknown).toHaveLength(1 - runs);
-    expect(world.answersTo(1)).toHaveLength(1);
-  });
+  ])(
+    `${verifies("K-07")}a key that reaches as far as $scope: $runs repetitions`,
+    async ({ scope, runs }) => {
+      const idempotency = { ...withKeys.idempotency, scope };
+      const world = await openWorld();
+      await world.connect({ capability: { ...withKeys, idempotency } });
+      world.call(1);
+      const post = await world.next();
+      const stream = post.stream();
+      await rest();
+      stream.reset();
+      await world.time.pass(1_000);
+      const second = await world.next();
+      expect(second.headers["idempotency-key"]).toBe(post.headers["idempotency-key"]);
+      second.respond(404, gone);
+      await rest();
+      await renew(world, "S2", initializeResult({ ...withKeys, idempotency }));
+      const again = await answerAll(world);
+      expect(again.filter(({ body }) => body.method === "tools/call")).toHaveLength(runs);
+      expect(world.told.unknown).toHaveLength(1 - runs);
+      expect(world.answersTo(1)).toHaveLength(1);
+    },
+  );
 
   test(`${verifies("K-07")}gets its log level and subscriptions again`, async () => {
     const world = await openWorld();
