@@ -270,7 +270,7 @@ describe("ids on the wire", () => {
     let world: World | undefined;
     for (let life = 0; life < 5; life += 1) {
       if (world !== undefined) await die(world);
-      world = await openWorld({ state });
+      world = await openWorld({ state, reattach: false });
       await world.connect({ sessionId: null });
       for (let id = 0; id < 3; id += 1) world.call(id);
       await rest();
