@@ -87,7 +87,7 @@ interface Queue {
 
 function queueOf({ run, limits, windowMs, nowMs }: Question, rest: Rest): Queue {
   const { idleTtlMs, unusedTtlMs, touchLagMs } = limits;
-  const waitMs = [unusedTtlMs + touchLagMs, idleTtlMs + touchLagMs, windowMs][rest] ?? 0;
+  const waitMs = [unusedTtlMs, idleTtlMs + touchLagMs, windowMs][rest] ?? 0;
   let rows: RestingRow[] = [];
   let isLastPage = false;
   let after = { rest_at_ms: -1, id: 0 };

@@ -238,7 +238,7 @@ export interface RestLimits {
   readonly idleTtlMs: number;
   /** For sessions whose client never came back after `initialize` [C S-03]. */
   readonly unusedTtlMs: number;
-  /** How far the last `touch` may lie behind the last use. */
+  /** How far the last `touch` of a used session may lie behind its last use. */
   readonly touchLagMs: number;
   /** At most so many sessions are named. */
   readonly sessions: number;

@@ -67,7 +67,8 @@ export function restEndMs(
   { idleTtlMs, unusedTtlMs, touchLagMs }: RestLimits,
   windowMs: number,
 ): number {
-  if (!isUsed) return touchedAtMs + unusedTtlMs + touchLagMs;
+  // Its first use is told at once: nothing lags behind.
+  if (!isUsed) return touchedAtMs + unusedTtlMs;
   const newest = newestAtMs();
   const windowOverMs = newest === undefined ? 0 : newest + windowMs;
   return Math.max(touchedAtMs + idleTtlMs + touchLagMs, windowOverMs);

@@ -12,7 +12,7 @@ const limits: RestLimits = {
   sessions: 100,
 };
 const idleMs = limits.idleTtlMs + limits.touchLagMs;
-const unusedMs = limits.unusedTtlMs + limits.touchLagMs;
+const unusedMs = limits.unusedTtlMs;
 
 const use: Op = { op: "touch", isUsed: true };
 
