@@ -1,0 +1,106 @@
+/** Makes calls: ids for the wire, a key, and whether it may be repeated [C K-14] [C X-03]. */
+import { randomBytes } from "node:crypto";
+import {
+  type JsonObject,
+  nameOf,
+  parseMessage,
+  type RequestId,
+  type ResumeCapability,
+} from "@holdfast/contract";
+import type { Connection } from "../connection.ts";
+import { keysReachAcross } from "../sessions/server-contract.ts";
+import type { StoredCall } from "../state/client-state.ts";
+import { endCall } from "./call-ends.ts";
+import { requestDigest } from "./identical.ts";
+import type { Call } from "./ledger.ts";
+import type { CallEnd } from "./outcomes.ts";
+import { isRepeatableMethod } from "./safe-to-repeat.ts";
+
+/**
+ * A call of the application.
+ *
+ * @param message - a request, as the application wrote it
+ * @param intercept - is shown the end first, and hands it on
+ */
+export function appCall(
+  connection: Connection,
+  id: RequestId,
+  message: JsonObject,
+  capability: ResumeCapability | null,
+  intercept: (end: CallEnd, handOn: (end: CallEnd) => void) => void = (end, handOn) => handOn(end),
+): Call {
+  const wireId = connection.ids.next();
+  const { onWire, progressToken } = rewritten(message, wireId);
+  const isSafeByNature = connection.annotations.isSafe(message);
+  const hasKeys = capability?.idempotency !== undefined;
+  const stored = storedCall(connection, onWire, {
+    ...{ wireId, appId: JSON.stringify(id) },
+    idempotencyKey: hasKeys ? randomBytes(16).toString("hex") : null,
+    isSafe: isSafeByNature || hasKeys,
+    isSafeAcross: isSafeByNature || keysReachAcross(capability),
+  });
+  const call: Call = {
+    ...{ wireId, stored, message: onWire },
+    caller: { kind: "app", id, progressToken },
+    sent: Promise.withResolvers<void>(),
+    isAccepted: false,
+    onEnd: (end) => intercept(end, (shown) => endCall(connection, call, shown)),
+  };
+  connection.ledger.add(call);
+  return call;
+}
+
+/** A call of the transport itself. @param onEnd - once */
+export function internalCall(
+  connection: Connection,
+  method: string,
+  params: JsonObject,
+  onEnd: (end: CallEnd) => void,
+): Call {
+  const wireId = connection.ids.next();
+  const message = { jsonrpc: "2.0", id: wireId, method, params };
+  const isSafe = isRepeatableMethod(method);
+  const stored = storedCall(connection, message, {
+    ...{ wireId, appId: String(wireId), idempotencyKey: null, isSafe, isSafeAcross: isSafe },
+  });
+  const sent = Promise.withResolvers<void>();
+  const call: Call = {
+    ...{ wireId, stored, message, sent, isAccepted: false, onEnd },
+    caller: { kind: "internal" },
+  };
+  connection.ledger.add(call);
+  return call;
+}
+
+function storedCall(
+  { settings }: Connection,
+  message: JsonObject,
+  facts: Pick<StoredCall, "wireId" | "appId" | "idempotencyKey" | "isSafe" | "isSafeAcross">,
+): StoredCall {
+  const parsed = parseMessage(message);
+  const method = String(message.method);
+  return {
+    ...facts,
+    // None yet: it is noted with the one that it goes out in.
+    session: 0,
+    method,
+    name: (parsed.kind === "invalid" ? undefined : nameOf(parsed)) ?? null,
+    digest: requestDigest(method, Object(message.params) as JsonObject),
+    body: JSON.stringify(message),
+    startedAtMs: settings.internals.clock.wallMs(),
+  };
+}
+
+/** [C K-14] the id on the wire is the progress token, too. */
+function rewritten(
+  message: JsonObject,
+  wireId: number,
+): { readonly onWire: JsonObject; readonly progressToken: unknown } {
+  const params = Object(message.params) as JsonObject;
+  const meta = Object(params._meta) as JsonObject;
+  const { progressToken } = meta;
+  const withId = { ...message, id: wireId };
+  if (progressToken === undefined) return { onWire: withId, progressToken };
+  const marked = { ...params, _meta: { ...meta, progressToken: wireId } };
+  return { onWire: { ...withId, params: marked }, progressToken };
+}

@@ -1,0 +1,117 @@
+/**
+ * What one started transport consists of: its state, its ledger, its streams and its session, and
+ * the way to the application. Wiring, and the few facts that all of them need.
+ */
+
+import type { ContractReport, Gap, Parked, SessionEnded, UnknownOutcome } from "./app-events.ts";
+import { Ledger } from "./calls/ledger.ts";
+import { loadLedger } from "./calls/load-ledger.ts";
+import { RecoveredCalls } from "./calls/recovered.ts";
+import { Annotations } from "./calls/safe-to-repeat.ts";
+import type { HttpOutcome } from "./http/exchange.ts";
+import { Inbox } from "./inbox.ts";
+import type { Settings } from "./options.ts";
+import { restoredSession, type Session } from "./sessions/session.ts";
+import { SessionRunner } from "./sessions/session-runner.ts";
+import { type StateWriter, stateWriter } from "./state/state-writer.ts";
+import { type WireIds, wireIds } from "./state/wire-ids.ts";
+import { eventsBetween, streamOf } from "./streams/cursors.ts";
+import type { PostStream } from "./streams/post-stream.ts";
+import type { StandaloneStream } from "./streams/standalone-stream.ts";
+import type { StreamAction, StreamRules } from "./streams/stream-machine.ts";
+
+/** The application, as it is reached. Never throws. */
+export interface AppSide {
+  handOn(message: object): void;
+  onError(error: Error): void;
+  onGap(gap: Gap): void;
+  onUnknownOutcome(outcome: UnknownOutcome): void;
+  onSessionEnded(ended: SessionEnded): void;
+  onParked(parked: Parked): void;
+  onResumed(): void;
+  onContract(report: ContractReport): void;
+}
+
+export type Stream = PostStream | StandaloneStream;
+
+/** [C K-12] so many heartbeats may stay out. */
+const silentHeartbeatsMax = 3;
+
+export class Connection {
+  readonly settings: Settings;
+  readonly rules: StreamRules;
+  readonly app: AppSide;
+  readonly writer: StateWriter;
+  readonly ids: WireIds;
+  readonly ledger: Ledger;
+  readonly recovered: RecoveredCalls;
+  readonly annotations = new Annotations();
+  readonly streams = new Set<Stream>();
+  readonly #byCall = new Map<number, PostStream>();
+  readonly inbox: Inbox;
+  readonly sessions: SessionRunner;
+
+  /** @throws ClientError as `ClientState.open` */
+  constructor(settings: Settings, app: AppSide) {
+    const { policy, gapRecovery, state, internals } = settings;
+    this.settings = settings;
+    this.app = app;
+    this.rules = { policy, gapRecovery, lingerMs: internals.lingerMs };
+    const stored = state.open(internals.clock.wallMs());
+    this.ids = wireIds(state);
+    this.writer = stateWriter(state, (error) => app.onError(error));
+    this.ledger = new Ledger(this.writer);
+    this.recovered = new RecoveredCalls(this.ledger);
+    this.inbox = new Inbox(this);
+    const here = stored.sessions.filter(({ url }) => url === settings.url.href);
+    const restored = here.map(restoredSession);
+    this.sessions = new SessionRunner(this, restored, stored);
+    loadLedger(this, stored, restored);
+  }
+
+  silenceMsMax({ capability }: Session): number | null {
+    const heartbeatMs = capability?.heartbeatMs ?? 0;
+    return heartbeatMs > 0 ? heartbeatMs * silentHeartbeatsMax : null;
+  }
+
+  streamOf(wireId: number): PostStream | undefined {
+    return this.#byCall.get(wireId);
+  }
+
+  add(stream: Stream): void {
+    this.streams.add(stream);
+    if (stream.lane === "call" && stream.wireId !== null) this.#byCall.set(stream.wireId, stream);
+  }
+
+  remove(stream: Stream): void {
+    this.streams.delete(stream);
+    if (stream.lane === "call" && stream.wireId !== null) this.#byCall.delete(stream.wireId);
+  }
+
+  /** The response to a call has come, on whichever stream. */
+  settle(wireId: number): void {
+    this.streamOf(wireId)?.runner.dispatch({ type: "settled" });
+  }
+
+  /** [C K-08] before any later event of that stream. */
+  tellGap(
+    stream: Stream,
+    { from, to }: Extract<StreamAction, { do: "gap" }>,
+    last: HttpOutcome | undefined,
+  ): void {
+    const refusal = last?.kind === "refused" ? last.refusal : null;
+    const end = to.at === "none" ? null : to.cursor;
+    // Going on at the head skips what is still there, too.
+    const skipped = to.at === "head" ? eventsBetween(from, end) : (refusal?.lostEvents ?? null);
+    const gap: Gap = {
+      type: "resume-window-exceeded",
+      lane: stream.lane,
+      stream: refusal?.stream ?? streamOf(from),
+      from,
+      to: end,
+      lostEvents: end === null ? null : skipped,
+      requestIds: stream.requestIds(),
+    };
+    this.app.onGap(gap);
+  }
+}

@@ -1,0 +1,38 @@
+export type {
+  ContractReport,
+  Gap,
+  Parked,
+  ParkReason,
+  SessionEnded,
+  Shortfall,
+  UnknownOutcome,
+} from "./app-events.ts";
+export type { CallOutcome } from "./calls/outcomes.ts";
+export type { RecoveredCall } from "./calls/recovered.ts";
+export {
+  ClientError,
+  type ClientErrorCode,
+  clientErrorTable,
+  HttpStatusError,
+} from "./client-errors.ts";
+export type {
+  Clock,
+  FetchLike,
+  Headers,
+  Internals,
+  ResumableClientOptions,
+} from "./options.ts";
+export type { SendOptions } from "./outbox.ts";
+export {
+  type ClientState,
+  idBlock,
+  type LedgerEntry,
+  type SessionSetup,
+  type StateChange,
+  type StoredCall,
+  type StoredSession,
+  type StoredState,
+} from "./state/client-state.ts";
+export { type FileStateOptions, fileState } from "./state/file-state.ts";
+export { memoryState } from "./state/memory-state.ts";
+export { type PendingCall, ResumableClientTransport } from "./transport.ts";

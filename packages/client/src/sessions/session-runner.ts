@@ -1,0 +1,298 @@
+/**
+ * Runs the session: does what its machine says, and tells the machine what happened. How a session
+ * is had, checked and renewed is in session-setup.ts.
+ */
+import type { JsonObject } from "@holdfast/contract";
+import { isSameJson } from "../calls/identical.ts";
+import type { Connection, Stream } from "../connection.ts";
+import type { HttpOutcome } from "../http/exchange.ts";
+import type { StoredState } from "../state/client-state.ts";
+import type { PostStream } from "../streams/post-stream.ts";
+import { StandaloneStream } from "../streams/standalone-stream.ts";
+import type { StreamEvent, StreamNews } from "../streams/stream-machine.ts";
+import { freshSession, type Session, storedOf } from "./session.ts";
+import {
+  noSession,
+  type ParkReason,
+  type SessionAction,
+  type SessionEvent,
+  type SessionState,
+} from "./session-machine.ts";
+import { SessionSetup } from "./session-setup.ts";
+import { stepSession } from "./session-table.ts";
+
+/** A request can go out at once. */
+const readyPlaces: ReadonlySet<SessionState["at"]> = new Set(["none", "open"]);
+
+export class SessionRunner {
+  /** Where new requests go; over, while there is none. */
+  current: Session;
+  /** The application has said that it is initialized: it listens. */
+  isListening = false;
+  readonly #connection: Connection;
+  readonly #setup: SessionSetup;
+  readonly #cursors: ReadonlyMap<number, string>;
+  #state: SessionState = noSession;
+  readonly #events: SessionEvent[] = [];
+  #isStepping = false;
+  #cancelProbe = () => {};
+  /** Why the session is gone, in the server's word. */
+  #goneReason: string | null = null;
+  /** Of earlier processes, until the application initializes. */
+  #restored: readonly Session[];
+  readonly #storedKey: number | null;
+
+  constructor(connection: Connection, restored: readonly Session[], stored: StoredState) {
+    this.#connection = connection;
+    this.#setup = new SessionSetup(connection, this);
+    this.#cursors = stored.cursors;
+    this.#restored = restored;
+    this.#storedKey = stored.currentSession;
+    this.current = freshSession(connection.ids.next(), {});
+  }
+
+  get place(): SessionState["at"] {
+    return this.#state.at;
+  }
+
+  /** The id, once the application may know that there is a session. */
+  get sessionId(): string | undefined {
+    const isKnown = this.current.standing === "current";
+    return isKnown ? (this.current.sessionId ?? undefined) : undefined;
+  }
+
+  dispatch(event: SessionEvent): void {
+    this.#events.push(event);
+    if (this.#isStepping) return;
+    this.#isStepping = true;
+    try {
+      for (let next = this.#events.shift(); next !== undefined; next = this.#events.shift()) {
+        const { state, actions } = stepSession(this.#state, next);
+        this.#state = state;
+        for (const action of actions) this.#perform(action);
+      }
+    } finally {
+      this.#isStepping = false;
+    }
+  }
+
+  /** The application initializes; resolves when it has its answer. */
+  initialize(id: string | number, message: JsonObject): Promise<void> {
+    const params = Object(message.params) as JsonObject;
+    const sent = this.#setup.ask(id, message);
+    const restored = this.#restored;
+    this.#restored = [];
+    const known = restored.find(
+      (one) => one.key === this.#storedKey && isSameJson(one.params, params),
+    );
+    if (known !== undefined) this.current = known;
+    // [C K-10] the application is another one now: a session of its own, the old ones are drained.
+    for (const session of restored) if (session !== known) this.drain(session);
+    const isKnown = known !== undefined;
+    this.dispatch({ type: "initialize", isKnown });
+    return sent;
+  }
+
+  /** The application has its answer to initialize, and says so. */
+  initialized(message: JsonObject): Promise<void> {
+    return this.#setup.initialized(message);
+  }
+
+  /** The application ends the session [C S-08]. */
+  async terminate(): Promise<void> {
+    if (this.sessionId === undefined) return;
+    await this.#setup.terminate();
+    this.dispatch({ type: "terminated" });
+    this.#connection.writer.flush();
+  }
+
+  /** A session stands: requests go there from now on. */
+  take(session: Session): void {
+    const { writer, settings } = this.#connection;
+    if (this.current !== session && this.current.standing === "current") this.drain(this.current);
+    session.standing = "current";
+    this.current = session;
+    writer.after({ change: "putSession", session: storedOf(session, settings.url) });
+    writer.after({ change: "setCurrent", key: session.key });
+    // [C K-03] durable before anybody relies on it.
+    writer.flush();
+  }
+
+  /** Nothing new goes there; what is under way is brought to its end [C K-10]. */
+  drain(session: Session): void {
+    session.standing = "draining";
+    for (const stream of this.#streamsOf(session)) {
+      if (stream.lane === "standalone") stream.runner.dispatch({ type: "stop" });
+    }
+    this.resumeCalls(session);
+    this.left(session);
+  }
+
+  /** Calls of an earlier process: from their cursor, or as a POST that died [C K-10]. */
+  resumeCalls(session: Session): void {
+    for (const { runner } of this.#streamsOf(session)) {
+      if (runner.state.at !== "idle") continue;
+      if (runner.state.cursor !== null) runner.dispatch({ type: "start", attempt: "get" });
+      else runner.dispatch({ type: "closed", close: { kind: "reset" }, moment: runner.moment() });
+    }
+  }
+
+  /** A stream of the session is over: a drained one may be forgotten. */
+  left(session: Session): void {
+    if (session.standing !== "draining" || this.#streamsOf(session).length > 0) return;
+    session.standing = "over";
+    this.#connection.writer.after({ change: "dropSession", key: session.key });
+  }
+
+  /** A POST of this stream may go out now, in the session that it has then. */
+  hasPlace(stream: PostStream): boolean {
+    if (stream.session.standing !== "over") return true;
+    if (this.#state.at !== "open") return false;
+    stream.session = this.current;
+    return true;
+  }
+
+  /** Begin a POST, or let it wait for a session. */
+  begin(stream: PostStream): void {
+    const isDraining = stream.session.standing === "draining";
+    const isReady = isDraining || readyPlaces.has(this.#state.at) || this.#isParkedInSession();
+    stream.runner.dispatch({ type: isReady ? "start" : "queue", attempt: "post" });
+    if (!isReady) this.dispatch({ type: "demand" });
+  }
+
+  /** The streams that wait for a session go out in the one that there is now. */
+  releaseQueue(): void {
+    for (const stream of [...this.#connection.streams]) {
+      const { at, next } = stream.runner.state;
+      if (stream.lane !== "call" || at !== "held" || next !== "post") continue;
+      this.#release(stream);
+    }
+  }
+
+  /** Show what the server says unasked, if it is not shown already. */
+  listen(): void {
+    const { key, standing } = this.current;
+    const isShown = this.#streamsOf(this.current).some(({ lane }) => lane === "standalone");
+    if (isShown || standing !== "current") return;
+    const cursor = this.#cursors.get(key) ?? null;
+    const stream = new StandaloneStream(this.#connection, this.current, cursor);
+    stream.runner.dispatch({ type: "start", attempt: "get" });
+  }
+
+  /** What a stream has found out that concerns its session. */
+  hear(stream: Stream, news: StreamNews, last: HttpOutcome | undefined): void {
+    const { session } = stream;
+    if (session.standing === "draining") return this.#hearDraining(session, news);
+    if (session !== this.current || session.standing === "over") {
+      // [C K-07] the session was renewed while the answer was on its way.
+      if (news.type === "gone" && stream.lane === "call") this.#release(stream);
+      return;
+    }
+    if (news.type === "gone") {
+      this.#goneReason = last?.kind === "refused" ? last.refusal.reason : null;
+    }
+    if (news.type !== "spent" && news.type !== "refused") return this.dispatch(news);
+    const isAlive = this.#streamsOf(session).some(({ runner }) => runner.state.at === "reading");
+    this.dispatch({ type: news.type, isAlive });
+  }
+
+  #hearDraining(session: Session, { type }: StreamNews): void {
+    if (type !== "gone" && type !== "ending") return;
+    session.standing = "over";
+    const reason = type === "gone" ? "session-gone" : "session-ended";
+    this.#tellStreams(session, { type: "sessionOver", reason, mayRepeat: false });
+    this.#connection.writer.after({ change: "dropSession", key: session.key });
+  }
+
+  #perform(action: SessionAction): void {
+    switch (action.do) {
+      case "establish":
+        return this.#setup.establish();
+      case "check":
+        return this.#setup.check();
+      case "adopt":
+        return this.#setup.adopt();
+      case "renew":
+        return this.#setup.renew();
+      case "restore":
+        return this.#setup.restore();
+      case "endStreams":
+        return this.#endSession(action);
+      case "tellEnded": {
+        const { sessionId } = this.current;
+        const reason = action.reason ?? this.#goneReason;
+        this.#connection.app.onSessionEnded({ sessionId, reason });
+        return;
+      }
+      case "park":
+        return this.#park(action.why, action.isNews);
+      case "resume":
+        return this.#resume();
+      case "probe":
+        return this.#probe();
+      case "probeLater":
+        return this.#probeLater();
+      case "stop":
+        this.#cancelProbe();
+        for (const { runner } of [...this.#connection.streams]) runner.dispatch({ type: "stop" });
+    }
+  }
+
+  /** The id is discarded before anything else happens: no cursor of it is ever sent again. */
+  #endSession({ reason, mayRepeat }: Extract<SessionAction, { do: "endStreams" }>): void {
+    const { current } = this;
+    const { writer } = this.#connection;
+    current.standing = "over";
+    writer.after({ change: "dropSession", key: current.key });
+    writer.after({ change: "setCurrent", key: null });
+    this.#tellStreams(current, { type: "sessionOver", reason, mayRepeat });
+  }
+
+  #park(why: ParkReason, isNews: boolean): void {
+    for (const { runner, session } of [...this.#connection.streams]) {
+      if (session.standing !== "draining") runner.dispatch({ type: "park" });
+    }
+    const { probeMs: nextProbeMs } = this.#connection.settings.internals;
+    const { sessionId } = this.current;
+    if (isNews) this.#connection.app.onParked({ why, sessionId, nextProbeMs });
+  }
+
+  #resume(): void {
+    this.#connection.app.onResumed();
+    for (const { runner } of this.#streamsOf(this.current)) {
+      if (runner.state.at === "held") runner.dispatch({ type: "release" });
+    }
+  }
+
+  #probe(): void {
+    const held = this.#streamsOf(this.current).filter(
+      ({ lane, runner }) => lane === "standalone" && runner.state.at === "held",
+    );
+    for (const { runner } of held) runner.dispatch({ type: "release" });
+    if (held.length === 0) this.#setup.ping();
+  }
+
+  #probeLater(): void {
+    this.#cancelProbe();
+    const { setTimer, probeMs } = this.#connection.settings.internals;
+    this.#cancelProbe = setTimer(() => this.dispatch({ type: "probeDue" }), probeMs);
+  }
+
+  #release(stream: PostStream): void {
+    if (this.#state.at !== "open") return this.dispatch({ type: "demand" });
+    stream.session = this.current;
+    stream.runner.dispatch({ type: "release", isSafe: stream.isSafeIn(this.current) });
+  }
+
+  #isParkedInSession(): boolean {
+    return this.#state.at === "parked" && this.#state.hasSession;
+  }
+
+  #streamsOf(session: Session): Stream[] {
+    return [...this.#connection.streams].filter((stream) => stream.session === session);
+  }
+
+  #tellStreams(session: Session, event: StreamEvent): void {
+    for (const { runner } of this.#streamsOf(session)) runner.dispatch(event);
+  }
+}

@@ -1,0 +1,275 @@
+/**
+ * How a session is had: by the application's own initialize, by asking whether the stored one still
+ * lives, or by initializing again in the application's place. What follows is the session machine's.
+ */
+import type { JsonObject, RequestId } from "@holdfast/contract";
+import type { Call } from "../calls/ledger.ts";
+import { appCall, internalCall } from "../calls/new-call.ts";
+import type { CallEnd } from "../calls/outcomes.ts";
+import { ClientError, HttpStatusError } from "../client-errors.ts";
+import type { Connection } from "../connection.ts";
+import { exchange, type HttpOutcome } from "../http/exchange.ts";
+import { PostStream } from "../streams/post-stream.ts";
+import { callSubject, oneWaySubject } from "../streams/subjects.ts";
+import { readCapability, reportContract } from "./server-contract.ts";
+import { freshSession, type Session, sessionHeaders } from "./session.ts";
+import type { SessionEvent } from "./session-machine.ts";
+import type { SessionRunner } from "./session-runner.ts";
+
+/** The application's initialize, until it is answered. */
+interface Asked {
+  readonly id: RequestId;
+  readonly message: JsonObject;
+  readonly sent: PromiseWithResolvers<void>;
+}
+
+export class SessionSetup {
+  readonly #connection: Connection;
+  readonly #runner: SessionRunner;
+  #asked: Asked | undefined;
+  /** The session was initialized before this process was there. */
+  #isAdopted = false;
+
+  constructor(connection: Connection, runner: SessionRunner) {
+    this.#connection = connection;
+    this.#runner = runner;
+  }
+
+  ask(id: RequestId, message: JsonObject): Promise<void> {
+    const sent = Promise.withResolvers<void>();
+    this.#asked = { id, message, sent };
+    return sent.promise;
+  }
+
+  /** The application's initialize goes out; what was before is only brought to its end. */
+  establish(): void {
+    const asked = this.#take();
+    if (asked === undefined) return;
+    this.#isAdopted = false;
+    const { current } = this.#runner;
+    if (current.standing !== "over") this.#runner.drain(current);
+    const params = Object(asked.message.params) as JsonObject;
+    const session = freshSession(this.#connection.ids.next(), params);
+    const call = appCall(this.#connection, asked.id, asked.message, null, (end, handOn) =>
+      this.#established(session, end, handOn),
+    );
+    call.sent.promise.then(asked.sent.resolve, asked.sent.reject);
+    this.#post(session, call);
+  }
+
+  /** [C K-10] Does the stored session live? A ping asks every server the same. */
+  check(): void {
+    const call = internalCall(this.#connection, "ping", {}, (end) => {
+      const verdict = verdictOf(end);
+      this.#runner.dispatch(verdict);
+      if (verdict.type === "failed") this.#take()?.sent.reject(errorOf(end));
+    });
+    this.#post(this.#runner.current, call);
+  }
+
+  /** The stored session lives: the application is answered from what is stored. */
+  adopt(): void {
+    const asked = this.#take();
+    const { current } = this.#runner;
+    this.#isAdopted = true;
+    this.#runner.take(current);
+    this.#runner.resumeCalls(current);
+    const broken = this.#report(current, null);
+    if (asked === undefined) return;
+    if (broken !== undefined) return asked.sent.reject(broken);
+    const { id } = asked;
+    this.#connection.app.handOn({ jsonrpc: "2.0", id, result: current.result });
+    asked.sent.resolve();
+    this.#runner.releaseQueue();
+  }
+
+  /** [C K-07] with the parameters of the session that is gone. */
+  renew(): void {
+    const before = this.#runner.current;
+    const session = freshSession(this.#connection.ids.next(), before.params);
+    session.setup = before.setup;
+    const failed = () => this.#runner.dispatch({ type: "failed", why: "unreachable" });
+    const call = internalCall(this.#connection, "initialize", before.params, (end) => {
+      if (end.kind !== "result") {
+        this.#connection.app.onError(errorOf(end));
+        return this.#runner.dispatch({ type: "failed", why: whyOf(end) });
+      }
+      fill(session, end.result);
+      const initialized = { jsonrpc: "2.0", method: "notifications/initialized" };
+      this.#send(initialized, session, true).then(() => this.#renewed(session, before), failed);
+    });
+    this.#post(session, call);
+  }
+
+  /** What was set before is set again, then what waits goes out [C K-07]. */
+  restore(): void {
+    const { current } = this.#runner;
+    const { logLevel, subscriptions } = current.setup;
+    if (logLevel !== null) this.#set(current, "logging/setLevel", logLevel);
+    for (const uri of subscriptions) this.#set(current, "resources/subscribe", { uri });
+    this.#runner.releaseQueue();
+    if (this.#runner.isListening) this.#runner.listen();
+  }
+
+  /** The application's `notifications/initialized`. */
+  async initialized(message: JsonObject): Promise<void> {
+    // The stored session had its own, long ago.
+    if (!this.#isAdopted) await this.#send(message, this.#runner.current, false);
+    this.#runner.isListening = true;
+    this.#runner.listen();
+  }
+
+  /** One attempt to reach the session; only a success, and its being gone, mean anything. */
+  async ping(): Promise<void> {
+    const { current } = this.#runner;
+    const ping = { jsonrpc: "2.0", id: this.#connection.ids.next(), method: "ping" };
+    const outcome = await this.#once(current, "POST", JSON.stringify(ping));
+    if (this.#runner.current !== current) return;
+    const isGone = outcome.kind === "refused" && outcome.refusal.status === 404;
+    if (isGone) this.#runner.dispatch({ type: "gone" });
+    else if (isReached(outcome)) this.#runner.dispatch({ type: "contact" });
+  }
+
+  /** [C S-08] @throws HttpStatusError, ClientError `ERR_NOT_RUN` when nothing answered */
+  async terminate(): Promise<void> {
+    const outcome = await this.#once(this.#runner.current, "DELETE");
+    if (isReached(outcome)) return;
+    if (outcome.kind === "withheld") throw outcome.error;
+    if (outcome.kind !== "refused") {
+      throw new ClientError("ERR_NOT_RUN", "The server could not be reached to end the session.");
+    }
+    const { status, text } = outcome.refusal;
+    // [spec] 405: the server lets nobody end sessions; 404: it is over already.
+    if (status !== 404 && status !== 405) throw new HttpStatusError("DELETE", status, text);
+  }
+
+  #take(): Asked | undefined {
+    const asked = this.#asked;
+    this.#asked = undefined;
+    return asked;
+  }
+
+  #established(session: Session, end: CallEnd, handOn: (end: CallEnd) => void): void {
+    const broken = end.kind === "result" ? this.#filled(session, end.result) : undefined;
+    if (end.kind !== "result" || broken !== undefined) {
+      handOn(broken === undefined ? end : { kind: "refused", error: broken });
+      return this.#runner.dispatch({ type: "failed", why: "unreachable" });
+    }
+    this.#runner.take(session);
+    this.#runner.dispatch({ type: "established" });
+    handOn(end);
+    this.#runner.releaseQueue();
+  }
+
+  #filled(session: Session, result: unknown): ClientError | undefined {
+    fill(session, result);
+    const broken = this.#report(session, null);
+    if (broken !== undefined) void this.#once(session, "DELETE");
+    return broken;
+  }
+
+  #renewed(session: Session, before: Session): void {
+    // The application has initialized by itself meanwhile.
+    if (this.#runner.place !== "renewing") return;
+    this.#runner.take(session);
+    const broken = this.#report(session, before.result);
+    if (broken !== undefined) this.#connection.app.onError(broken);
+    this.#runner.dispatch({ type: "established" });
+  }
+
+  /** [C K-11] @returns in strict mode, the invariant that is broken */
+  #report(session: Session, previous: JsonObject | null): ClientError | undefined {
+    const { worstCaseMs, state, isStrict } = this.#connection.settings;
+    const report = reportContract({
+      ...{ result: session.result, previous },
+      hasSession: session.sessionId !== null,
+      isStateDurable: state.isDurable,
+      worstCaseReconnectMs: worstCaseMs,
+    });
+    const isNews = report.shortfalls.some(({ type }) => type === "server-changed");
+    if (previous === null || isNews) this.#connection.app.onContract(report);
+    const broken = report.shortfalls.find(({ type }) => type === "window-within-reconnect");
+    if (!isStrict || broken === undefined) return undefined;
+    const seen = report.capability?.windowMs ?? null;
+    return new ClientError("ERR_RETENTION_WINDOW", broken.message, { seen, needed: worstCaseMs });
+  }
+
+  #set(session: Session, method: string, params: JsonObject): void {
+    this.#post(
+      session,
+      internalCall(this.#connection, method, params, (end) => {
+        if (end.kind !== "result") this.#connection.app.onError(errorOf(end));
+      }),
+    );
+  }
+
+  #send(message: object, session: Session, isSetup: boolean): Promise<void> {
+    const done = Promise.withResolvers<void>();
+    const subject = oneWaySubject(message, { isBound: true, isSetup }, done);
+    const stream = new PostStream(this.#connection, session, subject);
+    stream.runner.dispatch({ type: "start", attempt: "post" });
+    return done.promise;
+  }
+
+  #post(session: Session, call: Call): void {
+    const onAccepted = ({ sessionId }: { readonly sessionId: string | null }) => {
+      if (call.stored.method === "initialize") session.sessionId = sessionId;
+    };
+    const subject = callSubject(this.#connection, call, { cursor: null, onAccepted });
+    const stream = new PostStream(this.#connection, session, subject);
+    stream.runner.dispatch({ type: "start", attempt: "post" });
+  }
+
+  /** One exchange, whose body nobody reads. */
+  async #once(session: Session, method: "POST" | "DELETE", body?: string): Promise<HttpOutcome> {
+    const { settings } = this.#connection;
+    const attempt = new AbortController();
+    const headers = {
+      accept: "application/json, text/event-stream",
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...sessionHeaders(session),
+    };
+    const request = { method, headers, ...(body === undefined ? {} : { body }) };
+    const { connectMs } = settings.internals;
+    const outcome = await exchange(settings, request, {
+      signal: attempt.signal,
+      headersMs: connectMs,
+    });
+    attempt.abort();
+    return outcome;
+  }
+}
+
+function fill(session: Session, result: unknown): void {
+  session.result = Object(result) as JsonObject;
+  const { protocolVersion } = session.result;
+  session.version = typeof protocolVersion === "string" ? protocolVersion : null;
+  session.capability = readCapability(session.result);
+}
+
+function isReached({ kind }: HttpOutcome): boolean {
+  return kind !== "refused" && kind !== "died" && kind !== "withheld";
+}
+
+/** What the end of a ping says of the session. */
+function verdictOf(end: CallEnd): SessionEvent {
+  // Any answer of the session's, be it that it knows no ping, shows that it lives.
+  if (end.kind === "result" || end.kind === "error") return { type: "confirmed" };
+  const status = end.kind === "refused" && end.error instanceof HttpStatusError && end.error.status;
+  if (status === 404) return { type: "gone" };
+  const isForCaller = status === 401 || status === 403 || status === false;
+  const isRefused = end.kind === "unknown" && end.reason === "stream-refused";
+  if (isRefused || !isForCaller) return { type: "unconfirmed" };
+  return { type: "failed", why: whyOf(end) };
+}
+
+function whyOf(end: CallEnd): "unreachable" | "authorization" {
+  return end.kind === "unknown" && end.reason === "authorization" ? "authorization" : "unreachable";
+}
+
+/** An end without a result, as an error. */
+function errorOf(end: CallEnd): Error {
+  if (end.kind === "refused") return end.error;
+  const why = end.kind === "error" ? end.error.message : end.kind;
+  return new ClientError("ERR_NOT_RUN", `The server could not be had: ${why}.`);
+}

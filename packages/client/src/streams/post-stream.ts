@@ -1,0 +1,186 @@
+/**
+ * The stream of one POST: of a request, whose answer it brings, or of a message that is only to be
+ * accepted. What it is for is its subject's; how it is kept alive is the runner's.
+ */
+import type { OutcomeUnknownReason, RequestId } from "@holdfast/contract";
+import { ClientError, HttpStatusError } from "../client-errors.ts";
+import type { Connection } from "../connection.ts";
+import type { HttpAnswer, HttpOutcome, HttpRequest } from "../http/exchange.ts";
+import type { Refusal } from "../http/refusal.ts";
+import { cursorHeader, type Session, sessionHeaders } from "../sessions/session.ts";
+import { isBehind, isUnseen, ReplayGuard } from "./cursors.ts";
+import { newStream } from "./stream-machine.ts";
+import { type OwnerAction, type StreamOwner, StreamRunner } from "./stream-runner.ts";
+
+/** What a POST is for. */
+export interface PostSubject {
+  /** JSON. */
+  readonly body: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly isOneWay: boolean;
+  /** It makes or tries a session: it needs none to be ready. */
+  readonly isSetup: boolean;
+  /** False: its stream is never resumed. */
+  readonly isResumable: boolean;
+  readonly isSafe: boolean;
+  readonly isSafeAcross: boolean;
+  readonly isBound: boolean;
+  /** It carries an idempotency key. */
+  readonly isKeyed: boolean;
+  /** Of a call; null for a message that has no answer. */
+  readonly wireId: number | null;
+  readonly cursor: string | null;
+  readonly isTold: boolean;
+  /** Durable before its first byte leaves [C K-03]. */
+  prepare(session: Session): Promise<void>;
+  accepted(answer: HttpAnswer): void;
+  moved(cursor: string | null): void;
+  /** Kept: the stream goes on; what still comes is news. */
+  unknown(reason: OutcomeUnknownReason, isKept: boolean): void;
+  /** It did not run, and will not; refusal: what was answered, if anything was. */
+  failed(error: Error, refusal: Refusal | null): void;
+  tooLarge(charsMax: number): void;
+  /** Of the application, that wait on this stream. */
+  requestIds(): readonly RequestId[];
+  over(): void;
+}
+
+export class PostStream implements StreamOwner {
+  readonly lane = "call";
+  readonly isOneWay: boolean;
+  readonly runner: StreamRunner;
+  readonly #connection: Connection;
+  readonly #subject: PostSubject;
+  readonly #replay = new ReplayGuard();
+  session: Session;
+
+  constructor(connection: Connection, session: Session, subject: PostSubject) {
+    this.#connection = connection;
+    this.#subject = subject;
+    this.session = session;
+    this.isOneWay = subject.isOneWay;
+    const { isTold } = subject;
+    const state = { ...newStream({ ...subject, lane: "call" }), isTold };
+    this.runner = new StreamRunner(connection.settings, connection.rules, this, state);
+    connection.add(this);
+  }
+
+  get wireId(): number | null {
+    return this.#subject.wireId;
+  }
+
+  requestIds(): readonly RequestId[] {
+    return this.#subject.requestIds();
+  }
+
+  /** [C K-09] A key protects a repetition where the server keeps keys. */
+  isSafeIn({ capability }: Session): boolean {
+    const { isSafeAcross, isKeyed } = this.#subject;
+    return isSafeAcross || (isKeyed && capability?.idempotency !== undefined);
+  }
+
+  isReady(): boolean {
+    return this.#subject.isSetup || this.#connection.sessions.hasPlace(this);
+  }
+
+  isInSession(): boolean {
+    return this.session.sessionId !== null && this.#subject.isResumable;
+  }
+
+  async request(attempt: "post" | "get", cursor: string | null): Promise<HttpRequest> {
+    if (attempt === "get") {
+      const accept = { accept: "text/event-stream" };
+      const names = { ...sessionHeaders(this.session), ...cursorHeader(cursor ?? "") };
+      return { method: "GET", headers: { ...accept, ...names } };
+    }
+    await this.#subject.prepare(this.session);
+    const headers = {
+      ...this.#subject.headers,
+      accept: "application/json, text/event-stream",
+      "content-type": "application/json",
+      ...sessionHeaders(this.session),
+    };
+    return { method: "POST", headers, body: this.#subject.body };
+  }
+
+  headersMs(attempt: "post" | "get"): number | null {
+    // [C E-05] a server of this contract begins its answer before the handler runs.
+    return attempt === "post" ? this.silenceMsMax() : this.#connection.settings.internals.connectMs;
+  }
+
+  silenceMsMax(): number | null {
+    return this.#connection.silenceMsMax(this.session);
+  }
+
+  isLoss(id: string): boolean {
+    return this.silenceMsMax() !== null && isUnseen(id, this.runner.state.cursor);
+  }
+
+  accepted(answer: HttpAnswer): void {
+    this.#subject.accepted(answer);
+    if (this.isOneWay) this.runner.dispatch({ type: "settled" });
+  }
+
+  message(data: string, id: string | undefined): void {
+    const isRepeat = this.#replay.isRepeat(id);
+    const isHandedOn = this.#connection.inbox.text(data, this, isRepeat);
+    if (isHandedOn) this.runner.dispatch({ type: "delivered" });
+  }
+
+  answer(value: unknown): void {
+    this.#connection.inbox.value(value, this, false);
+  }
+
+  replaying(): void {
+    this.#replay.begin();
+  }
+
+  moved(cursor: string | null): void {
+    if (!this.#subject.isResumable) return;
+    if (cursor !== null && isBehind(cursor, this.runner.state.cursor)) return;
+    this.runner.dispatch({ type: "moved", cursor });
+    this.#subject.moved(cursor);
+  }
+
+  tooLarge(): void {
+    this.#subject.tooLarge(this.#connection.settings.internals.eventCharsMax);
+    this.runner.dispatch({ type: "settled" });
+  }
+
+  act(action: OwnerAction, last: HttpOutcome | undefined): void {
+    switch (action.do) {
+      case "endUnknown":
+        return this.#subject.unknown(action.reason, this.runner.state.isTold);
+      case "fail":
+        return this.#subject.failed(
+          failureOf(last),
+          last?.kind === "refused" ? last.refusal : null,
+        );
+      case "gap":
+        return this.#connection.tellGap(this, action, last);
+      case "report":
+        return this.#connection.app.onError(action.error);
+      case "tell":
+        return this.#connection.sessions.hear(this, action.what, last);
+    }
+  }
+
+  over(): void {
+    this.#connection.remove(this);
+    this.#subject.over();
+    this.#connection.sessions.left(this.session);
+  }
+}
+
+/** Why a request did not run, in words. */
+function failureOf(last: HttpOutcome | undefined): Error {
+  if (last?.kind === "withheld") return last.error;
+  if (last?.kind === "refused") {
+    const { status, text } = last.refusal;
+    return new HttpStatusError("The request", status, text);
+  }
+  return new ClientError(
+    "ERR_NOT_RUN",
+    "The server could not be reached; the request did not run.",
+  );
+}
