@@ -3,6 +3,7 @@
  * `holdfast`, told apart by `data.type`. Shapes alone; pure.
  */
 import type { CallOutcome, Gap, Parked, RecoveredCall } from "@holdfast/client";
+import type { JsonObject } from "@holdfast/contract";
 
 export type Notice = {
   readonly jsonrpc: "2.0";
@@ -10,9 +11,11 @@ export type Notice = {
   readonly params: {
     readonly level: "info" | "notice" | "warning";
     readonly logger: "holdfast";
-    readonly data: { readonly type: string; readonly message: string };
+    readonly data: NoticeData;
   };
 };
+
+type NoticeData = JsonObject & { readonly type: string; readonly message: string };
 
 /** [C K-08] events are lost; its data is that of the transport, `type` `resume-window-exceeded`. */
 export function gapNotice(gap: Gap): Notice {
@@ -55,10 +58,7 @@ const endings: Readonly<Record<CallOutcome["kind"], string>> = {
   unknown: "has an unknown outcome",
 };
 
-function notice(
-  level: Notice["params"]["level"],
-  data: { readonly type: string; readonly message: string },
-): Notice {
+function notice(level: Notice["params"]["level"], data: NoticeData): Notice {
   const params = { level, logger: "holdfast", data } as const;
   return { jsonrpc: "2.0", method: "notifications/message", params };
 }
