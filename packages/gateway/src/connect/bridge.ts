@@ -46,7 +46,8 @@ export function createBridge(host: Host, carrier: Carrier, logger: Logger): Brid
         const { id, method } = message;
         sent.catch((error: unknown) => {
           const failure = failureOf(method, error);
-          logger.warn({ method, data: failure.data }, "a request was not brought to the server");
+          const { class: why, status } = failure.data;
+          logger.warn({ method, why, status }, "a request was not brought to the server");
           host.write({ jsonrpc: "2.0", id, error: failure });
         });
         return;

@@ -62,7 +62,8 @@ export async function startConnecting(
 
   async function send(message: JsonObject): Promise<void> {
     const sent = transport.send(message);
-    void unclaimed.recheck();
+    // After the end there is nothing to look at.
+    unclaimed.recheck().catch(() => {});
     await sent.finally(() => queueMicrotask(() => check()));
   }
 
@@ -119,6 +120,7 @@ export async function startConnecting(
     check = () => {};
     clearInterval(sweep);
     const isEnding = reason === "ended" && (await isIdle());
+    // A server that does not answer now will end the session when it was idle for long enough.
     if (isEnding) await settlesWithin(transport.terminateSession(), patience.deleteMs);
     const inFlight = transport.pending().length;
     await transport.close();

@@ -32,7 +32,10 @@ export interface FailureData {
  * @param method - of the request that is answered
  * @param error - what the transport threw; by its kind the request did not run
  */
-export function failureOf(method: string, error: unknown): JsonRpcError {
+export function failureOf(
+  method: string,
+  error: unknown,
+): JsonRpcError & { readonly data: FailureData } {
   const facts = factsOf(error);
   const failure = classOf(facts);
   const said = saidBy(facts.body);
