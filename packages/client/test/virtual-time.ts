@@ -9,6 +9,8 @@ export interface VirtualTime {
   nextMs(): number | undefined;
   /** Let time pass, timer by timer; after each one everything that it began comes to rest. */
   pass(ms: number): Promise<void>;
+  /** Let time pass until the next timer has run. @returns how long that took */
+  toNext(): Promise<number>;
 }
 
 interface Timer {
@@ -22,7 +24,7 @@ export function virtualTime(): VirtualTime {
   const timers = new Set<Timer>();
   let now = 1_000_000;
   const next = () => [...timers].toSorted((a, b) => a.dueMs - b.dueMs)[0];
-  return {
+  const time: VirtualTime = {
     clock: { monotonicMs: () => now, wallMs: () => startMs + now },
     setTimer: (run, delayMs) => {
       const timer = { dueMs: now + Math.max(0, delayMs), run };
@@ -42,7 +44,16 @@ export function virtualTime(): VirtualTime {
       }
       now = until;
     },
+    toNext: async () => {
+      await rest();
+      const timer = next();
+      if (timer === undefined) throw new Error("no timer is set");
+      const waitedMs = timer.dueMs - now;
+      await time.pass(waitedMs);
+      return waitedMs;
+    },
   };
+  return time;
 }
 
 /** Everything that needs no time has happened: promises, streams in memory, the end of the turn. */

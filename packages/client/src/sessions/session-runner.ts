@@ -82,9 +82,11 @@ export class SessionRunner {
     const sent = this.#setup.ask(id, message);
     const restored = this.#restored;
     this.#restored = [];
-    const known = restored.find(
-      (one) => one.key === this.#storedKey && isSameJson(one.params, params),
+    // Where the server names no sessions there is none to come back to.
+    const stored = restored.find(
+      ({ key, sessionId }) => key === this.#storedKey && sessionId !== null,
     );
+    const known = stored !== undefined && isSameJson(stored.params, params) ? stored : undefined;
     if (known !== undefined) this.current = known;
     // [C K-10] the application is another one now: a session of its own, the old ones are drained.
     for (const session of restored) if (session !== known) this.drain(session);

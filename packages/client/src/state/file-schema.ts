@@ -50,12 +50,12 @@ const migrations: readonly string[] = [first];
 export const schemaVersion = migrations.length;
 
 /**
- * Bring a file to the newest schema, all steps or none. Only a file with nothing in it becomes a
- * new state.
+ * Whose file is this? It is only read: a file that is not ours stays as it is.
  *
+ * @returns the version of the schema; 0 for a file with nothing in it, which becomes a new state
  * @throws ClientError `ERR_STATE_CORRUPT` for a file of another application, `ERR_STATE_NEWER`
  */
-export function migrate(db: DatabaseSync, file: string): void {
+export function requireOurs(db: DatabaseSync, file: string): number {
   const read = (pragma: string) => Number(db.prepare(`pragma ${pragma}`).get()?.[pragma] ?? 0);
   const [owner, version] = [read("application_id"), read("user_version")];
   const tables = Number(db.prepare("select count(*) as n from sqlite_schema").get()?.n ?? 0);
@@ -72,6 +72,11 @@ export function migrate(db: DatabaseSync, file: string): void {
       { seen: version, needed: schemaVersion },
     );
   }
+  return version;
+}
+
+/** Bring a file to the newest schema, all steps or none. */
+export function migrate(db: DatabaseSync, version: number): void {
   if (version === schemaVersion) return;
   db.exec("begin immediate");
   for (const step of migrations.slice(version)) db.exec(step);

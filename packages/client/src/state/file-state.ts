@@ -10,7 +10,7 @@ import { type ClientState, idBlock, type StoredState } from "./client-state.ts";
 import { privateFile, stateFault } from "./file-faults.ts";
 import { type FileLock, lockFile } from "./file-lock.ts";
 import { readState } from "./file-rows.ts";
-import { migrate } from "./file-schema.ts";
+import { migrate, requireOurs } from "./file-schema.ts";
 import { type ApplyChange, changeWriter } from "./file-writes.ts";
 
 export interface FileStateOptions {
@@ -83,9 +83,10 @@ function openFile(
     requireWhole(file);
     privateFile(file);
     db = new DatabaseSync(file, { timeout: 0 });
+    const version = requireOurs(db, file);
     db.exec("pragma journal_mode = wal");
     db.exec(`pragma synchronous = ${durability === "power" ? "full" : "normal"}`);
-    migrate(db, file);
+    migrate(db, version);
     return { db, lock, file, apply: changeWriter(db), state: readState(db, file) };
   } catch (error) {
     db?.close();

@@ -3,12 +3,12 @@
  * accepted. What it is for is its subject's; how it is kept alive is the runner's.
  */
 import type { OutcomeUnknownReason, RequestId } from "@holdfast/contract";
-import { ClientError, HttpStatusError } from "../client-errors.ts";
 import type { Connection } from "../connection.ts";
 import type { HttpAnswer, HttpOutcome, HttpRequest } from "../http/exchange.ts";
 import type { Refusal } from "../http/refusal.ts";
 import { cursorHeader, type Session, sessionHeaders } from "../sessions/session.ts";
 import { isBehind, isUnseen, ReplayGuard } from "./cursors.ts";
+import { failureOf } from "./failure.ts";
 import { newStream } from "./stream-machine.ts";
 import { type OwnerAction, type StreamOwner, StreamRunner } from "./stream-runner.ts";
 
@@ -150,7 +150,7 @@ export class PostStream implements StreamOwner {
   act(action: OwnerAction, last: HttpOutcome | undefined): void {
     switch (action.do) {
       case "endUnknown":
-        return this.#subject.unknown(action.reason, this.runner.state.isTold);
+        return this.#endUnknown(action.reason, last);
       case "fail":
         return this.#subject.failed(
           failureOf(last),
@@ -161,8 +161,17 @@ export class PostStream implements StreamOwner {
       case "report":
         return this.#connection.app.onError(action.error);
       case "tell":
+        // Somebody may be able to log in.
+        if (action.what.type === "refused") this.#connection.app.onError(failureOf(last));
         return this.#connection.sessions.hear(this, action.what, last);
     }
+  }
+
+  #endUnknown(reason: OutcomeUnknownReason, last: HttpOutcome | undefined): void {
+    const { isTold } = this.runner.state;
+    // The stream that goes on has told it with its news.
+    if (reason === "authorization" && !isTold) this.#connection.app.onError(failureOf(last));
+    this.#subject.unknown(reason, isTold);
   }
 
   over(): void {
@@ -170,17 +179,4 @@ export class PostStream implements StreamOwner {
     this.#subject.over();
     this.#connection.sessions.left(this.session);
   }
-}
-
-/** Why a request did not run, in words. */
-function failureOf(last: HttpOutcome | undefined): Error {
-  if (last?.kind === "withheld") return last.error;
-  if (last?.kind === "refused") {
-    const { status, text } = last.refusal;
-    return new HttpStatusError("The request", status, text);
-  }
-  return new ClientError(
-    "ERR_NOT_RUN",
-    "The server could not be reached; the request did not run.",
-  );
 }

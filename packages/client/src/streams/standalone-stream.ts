@@ -4,6 +4,7 @@ import type { Connection } from "../connection.ts";
 import type { HttpOutcome, HttpRequest } from "../http/exchange.ts";
 import { cursorHeader, type Session, sessionHeaders } from "../sessions/session.ts";
 import { isBehind, isUnseen, ReplayGuard } from "./cursors.ts";
+import { failureOf } from "./failure.ts";
 import { newStream } from "./stream-machine.ts";
 import { type OwnerAction, type StreamOwner, StreamRunner } from "./stream-runner.ts";
 
@@ -88,7 +89,11 @@ export class StandaloneStream implements StreamOwner {
   act(action: OwnerAction, last: HttpOutcome | undefined): void {
     if (action.do === "gap") this.#connection.tellGap(this, action, last);
     else if (action.do === "report") this.#connection.app.onError(action.error);
-    else if (action.do === "tell") this.#connection.sessions.hear(this, action.what, last);
+    else if (action.do === "tell") {
+      // Somebody may be able to log in.
+      if (action.what.type === "refused") this.#connection.app.onError(failureOf(last));
+      this.#connection.sessions.hear(this, action.what, last);
+    }
   }
 
   over(): void {
