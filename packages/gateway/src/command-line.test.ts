@@ -56,6 +56,16 @@ test.each([[["serve", "--help"]], [["demo", "serve", "--help"]]])("so does that 
   expect(columns).toBeLessThanOrEqual(100);
 });
 
+test("the help of connect fits a screen of its own", () => {
+  const text = textOf(parse("connect", "--help"));
+  expect(text).toMatch(/^Usage: holdfast connect \[options\] URL\n/);
+  expect(text).toContain("--no-reattach ");
+  expect(text).toMatch(/--reconnect-budget <TIME> .*\(2m\)/);
+  const [lines, columns] = extent(text);
+  expect(lines).toBeLessThanOrEqual(30);
+  expect(columns).toBeLessThanOrEqual(100);
+});
+
 test("the version", () => {
   expect(textOf(parse("--version")).trim()).toBe("1.2.3");
 });

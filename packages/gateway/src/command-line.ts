@@ -1,10 +1,14 @@
 /**
  * The command tree: arguments and environment in, what is to be done out. Pure; commander reads
- * the words and writes the help, serve-options.ts gives the options their meaning.
+ * the words and writes the help, serve-options.ts and connect/options.ts give the options their
+ * meaning.
  */
+import { homedir } from "node:os";
 import { Command, CommanderError, Option } from "commander";
+import { connectOptionRows } from "./connect/option-rows.ts";
+import { type ConnectOptions, readConnectOptions } from "./connect/options.ts";
 import type { Env, GivenOptions, WrongUse } from "./option-reader.ts";
-import { serveOptionRows, variableOf } from "./option-rows.ts";
+import { type OptionRow, serveOptionRows, variableOf } from "./option-rows.ts";
 import { readServeOptions, type ServeOptions, type ServeOptionsOutcome } from "./serve-options.ts";
 
 export type Invocation =
@@ -14,6 +18,7 @@ export type Invocation =
       readonly command: string;
       readonly args: readonly string[];
     }
+  | { readonly kind: "connect"; readonly options: ConnectOptions }
   /** Serve the demo server. */
   | { readonly kind: "demo-serve"; readonly options: ServeOptions }
   /** Run the demo; `isJson`: its rows instead of its table. */
@@ -41,14 +46,20 @@ export function parseCommandLine(argv: readonly string[], env: Env, version: str
   const upstream = dashes < 0 ? [] : argv.slice(dashes + 1);
   let invocation: Invocation | undefined;
   const output: string[] = [];
-  const takesNoCommand = (name: string): Invocation => ({
+  const takesNoCommand = (name: string, why = "it has servers of its own"): Invocation => ({
     kind: "wrong",
-    problem: `${name} takes no command: it has servers of its own.`,
+    problem: `${name} takes no command: ${why}.`,
     fix: `To serve your own: holdfast serve -- ${upstream.join(" ")}`,
   });
   const program = createProgram(version, output, {
     serve: (given, extra) => {
       invocation = serveInvocation(given, extra, upstream, env);
+    },
+    connect: (given, words) => {
+      const read = readConnectOptions(words, given, env, env.HOME ?? homedir());
+      const isServing = upstream.length > 0;
+      if (isServing) invocation = takesNoCommand("connect", "it brings its host to a URL");
+      else invocation = read.kind === "wrong" ? read : { kind: "connect", options: read.options };
     },
     demo: (isJson) => {
       invocation = upstream.length > 0 ? takesNoCommand("demo") : { kind: "demo", isJson };
@@ -68,7 +79,7 @@ export function parseCommandLine(argv: readonly string[], env: Env, version: str
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0 || own.length === 0) return { kind: "text", text: output.join("") };
-    return wrongUse(error, output.join(""));
+    return wrongUse(error, output.join(""), own[0] === "connect" ? "connect" : "serve");
   }
   return invocation ?? { kind: "text", text: program.helpInformation() };
 }
@@ -87,6 +98,7 @@ export function parseServeOptions(argv: readonly string[], env: Env): ServeOptio
 
 interface Actions {
   serve(given: GivenOptions, extra: readonly string[]): void;
+  connect(given: GivenOptions, words: readonly string[]): void;
   demo(isJson: boolean): void;
   demoServe(given: GivenOptions): void;
 }
@@ -119,6 +131,14 @@ function createProgram(version: string, output: string[], actions: Actions): Com
     .argument("[extra...]")
     .addHelpText("after", serveNotes);
   serve.action((extra: string[]) => actions.serve(serve.opts(), extra));
+  const connect = settle(program.command("connect"))
+    .summary("be the command of a stdio host, with a durable session at a URL")
+    .description("Speak stdio to a host (as its server command) and Streamable HTTP to URL.")
+    .usage("[options] URL")
+    .argument("[words...]")
+    .addHelpText("after", connectNotes);
+  connect.action((words: string[]) => actions.connect(connect.opts(), words));
+  addOptions(connect, connectOptionRows);
   const demo = settle(program.command("demo"))
     .summary("the double charge and the silent gap, with the stock SDK and with Holdfast")
     .description("Run both incidents on the stock SDK and on Holdfast, and print what happened.")
@@ -131,8 +151,8 @@ function createProgram(version: string, output: string[], actions: Actions): Com
     .usage("[options]")
     .addHelpText("after", "\n");
   demoServe.action(() => actions.demoServe(demoServe.opts()));
-  for (const command of [serve, demoServe]) {
-    addServeOptions(command);
+  for (const command of [serve, demoServe]) addOptions(command, serveOptionRows);
+  for (const command of [serve, connect, demoServe]) {
     command.configureHelp({
       // Usage lines name what is needed; the catch-all argument is ours.
       visibleArguments: () => [],
@@ -143,17 +163,22 @@ function createProgram(version: string, output: string[], actions: Actions): Com
   return program;
 }
 
-function addServeOptions(command: Command): void {
-  for (const { name, value, fallback, help, group } of serveOptionRows) {
+function addOptions(command: Command, rows: readonly OptionRow[]): void {
+  for (const { name, value, fallback, help, group } of rows) {
     const shown = fallback === "" ? help : `${help} (${fallback})`;
-    const option = new Option(`--${name} <${value}>`, shown).helpGroup(group);
+    const words = value === "" ? `--${name}` : `--${name} <${value}>`;
+    const option = new Option(words, shown).helpGroup(group);
     // To commander `--no-prime` is the negation of a `--prime`; here it is a name like any other.
     option.negate = false;
     option.attributeName = () => name;
-    option.argParser((text: string, previous: string[] | undefined) => [...(previous ?? []), text]);
+    option.argParser((text: string | undefined, previous: readonly string[] | undefined) => [
+      ...(previous ?? []),
+      // What is only said stands as a word of yes.
+      text ?? "true",
+    ]);
     command.addOption(option);
   }
-  const [last] = serveOptionRows.slice(-1);
+  const [last] = rows.slice(-1);
   command.addHelpOption(new Option("-h, --help", "show this help").helpGroup(last?.group ?? ""));
 }
 
@@ -179,11 +204,11 @@ function serveInvocation(
 }
 
 /** Commander's own complaint, as a sentence; its suggestion or our help as the fix. */
-function wrongUse(error: CommanderError, output: string): Invocation {
+function wrongUse(error: CommanderError, output: string, command: string): Invocation {
   const [complaint = error.message, suggestion] = output.trim().split("\n");
   const problem = complaint.replace(/^error: /, "").replace(/^./, (c) => c.toUpperCase());
-  const isOptionOfServe = error.code !== "commander.unknownCommand";
-  const fix = suggestion?.replace(/^\(|\)$/g, "") ?? seeHelp(isOptionOfServe ? "serve" : undefined);
+  const isOption = error.code !== "commander.unknownCommand";
+  const fix = suggestion?.replace(/^\(|\)$/g, "") ?? seeHelp(isOption ? command : undefined);
   return { kind: "wrong", problem: `${problem}.`, fix };
 }
 
@@ -195,6 +220,7 @@ const rootExamples = `
 Examples:
   holdfast serve -- npx -y @modelcontextprotocol/server-everything
   holdfast serve --port 9000 --window 2h --log sqlite:/var/lib/holdfast.db -- python server.py
+  holdfast connect https://mcp.example/mcp
   holdfast demo serve
 `;
 
@@ -202,4 +228,12 @@ const serveNotes = `
 
 TIME is like 500ms, 30s, 10m, 24h; SIZE like 64kb, 4mb. Each option has a variable:
 ${variableOf("max-events")}=500 is --max-events 500 (the option wins; lists by comma).
+`;
+
+const connectNotes = `
+
+TIME is like 500ms, 30s, 2m. Each option has a variable: HOLDFAST_HEADER='Authorization: Bearer …'
+keeps a secret off the command line (the option wins; headers by comma; HOLDFAST_STRICT=true).
+The state is in $XDG_STATE_HOME/holdfast/ or ~/.local/state/holdfast/; one process at a time holds
+it, so give each host that connects to the same URL a --state of its own.
 `;

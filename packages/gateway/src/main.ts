@@ -6,6 +6,7 @@ import { performance } from "node:perf_hooks";
 import { HoldfastError } from "@holdfast/contract";
 import { banner, commandPhrase } from "./banner.ts";
 import { parseCommandLine } from "./command-line.ts";
+import { runConnectCommand } from "./connect/command.ts";
 import { runDemoCommand } from "./demo/command.ts";
 import { demoCommand, demoTranscript } from "./demo-serve.ts";
 import { createLogger } from "./logger.ts";
@@ -33,6 +34,8 @@ async function main(): Promise<void> {
       const serving = commandPhrase([command, ...args]);
       return serve({ options, command, args, serving, hints: () => "" }).catch(report);
     }
+    case "connect":
+      return runConnectCommand(invocation.options).then((code) => process.exit(code), report);
     case "demo":
       return runDemoCommand(invocation).then((code) => {
         process.exitCode = code;

@@ -2,13 +2,22 @@
  * The text of each option: command line over variable over default; and the first thing that is
  * wrong with it. Pure; knows no option by its name.
  */
-import { serveOptionRows, variableOf } from "./option-rows.ts";
+import { type OptionRow, variableOf } from "./option-rows.ts";
 import type { Parsed } from "./units.ts";
 
 /** What is wrong with a command line, and what to do where that is not said; a sentence each. */
 export interface WrongUse {
   readonly problem: string;
   readonly fix?: string;
+}
+
+/** The options of one command. */
+export interface OptionTable {
+  /** Its name, for who looks for help. */
+  readonly command: string;
+  readonly rows: readonly OptionRow[];
+  /** Other defaults for some of the options, by name. */
+  readonly fallbacks?: Readonly<Record<string, string>>;
 }
 
 /** Texts of the command line, by the name of the option: each time that it was given. */
@@ -28,17 +37,16 @@ export interface OptionReader {
 /**
  * @param given - what the command line says
  * @param env - the environment
- * @param fallbacks - other defaults for some of the options, by name
  */
 export function createOptionReader(
   given: GivenOptions,
   env: Env,
-  fallbacks: Readonly<Record<string, string>>,
+  { command, rows, fallbacks = {} }: OptionTable,
 ): OptionReader {
   const problems: WrongUse[] = [];
   const variable = (name: string) => env[variableOf(name)]?.trim() || undefined;
   const fallback = (name: string) =>
-    fallbacks[name] ?? serveOptionRows.find((row) => row.name === name)?.fallback ?? "";
+    fallbacks[name] ?? rows.find((row) => row.name === name)?.fallback ?? "";
   return {
     problems,
     isGiven: (name) => given[name] !== undefined || variable(name) !== undefined,
@@ -50,7 +58,7 @@ export function createOptionReader(
       const source = onLine === undefined ? variableOf(name) : `--${name}`;
       problems.push({
         problem: `${source}: ${parsed.problem}.`,
-        fix: "See holdfast serve --help.",
+        fix: `See holdfast ${command} --help.`,
       });
       // What a default would give stands in, so that the reading can go on to the one report.
       const standIn = parse(fallback(name));

@@ -1,11 +1,13 @@
 /**
  * The options of `holdfast serve`: one table from which come the command line, the `HOLDFAST_…`
- * variables, the defaults and the help. What the texts mean is read in serve-options.ts.
+ * variables, the defaults and the help. What the texts mean is read in serve-options.ts. Those of
+ * `holdfast connect` have the same shape and a table of their own.
  */
 
 export interface OptionRow {
   /** Without the dashes. */
   readonly name: string;
+  /** What it takes, for the help; empty: nothing, it is said or not. */
   readonly value: string;
   readonly fallback: string;
   readonly group: string;

@@ -13,6 +13,8 @@ export type AuthChoice =
   | { readonly kind: "bearer"; readonly file: string }
   | { readonly kind: "jwt"; readonly issuer: string };
 
+export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+
 export function parseLog(text: string): Parsed<LogPlace> {
   if (text === "memory:" || text === "memory") return taken({ kind: "memory" });
   const path = /^sqlite:(?:\/\/(?=\/))?(.+)$/.exec(text)?.[1];
@@ -96,7 +98,7 @@ function isWeb({ protocol }: URL): boolean {
 }
 
 /** [C P-03] the address of a store may hold its password. */
-function withoutPassword(text: string): string {
+export function withoutPassword(text: string): string {
   return text.replace(/\/\/[^/]*@/, "//…@");
 }
 

@@ -13,11 +13,13 @@ import {
   type OptionReader,
   type WrongUse,
 } from "./option-reader.ts";
+import { serveOptionRows } from "./option-rows.ts";
 import {
   type AuthChoice,
   isLoopback,
   isWildcard,
   type LogPlace,
+  logLevels,
   oneOf,
   parseAuth,
   parseLog,
@@ -71,7 +73,8 @@ export function readServeOptions(
   env: Env,
   fallbacks: Readonly<Record<string, string>> = {},
 ): ServeOptionsOutcome {
-  const reader = createOptionReader(given, env, fallbacks);
+  const table = { command: "serve", rows: serveOptionRows, fallbacks };
+  const reader = createOptionReader(given, env, table);
   const host = reader.value("host", parseNonEmpty);
   const path = reader.value("path", parsePath);
   const auth = reader.value("auth", parseAuth);
@@ -125,8 +128,6 @@ function readRuntimeOptions(reader: OptionReader): RuntimeOptions {
     viewportsMax: count("max-viewports"),
   };
 }
-
-const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 
 /** One message must fit in memory, several times over; and the smallest that makes sense must fit. */
 const messageBytes = { min: 1024, max: 256 * 2 ** 20 } as const;
