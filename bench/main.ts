@@ -1,5 +1,5 @@
 /**
- * Measurements, as ratios within one run: `npm run bench -- call resume append memory`, or `all`.
+ * Measurements, as ratios within one run: `npm run bench -- call resume append client-state memory`, or `all`.
  * Fails when a bound is broken. With `--write` the reports go into docs/benchmarks.md too.
  */
 import { readFileSync, writeFileSync } from "node:fs";
@@ -7,6 +7,7 @@ import { availableParallelism, cpus } from "node:os";
 import { parseArgs } from "node:util";
 import { measureAppend } from "./append.ts";
 import { measureCall } from "./call.ts";
+import { measureClientState } from "./client-state.ts";
 import { measureMemory } from "./memory.ts";
 import { isHeld, type Report, writeReport } from "./report.ts";
 import { measureResume } from "./resume.ts";
@@ -17,6 +18,7 @@ const measurements: ReadonlyMap<string, () => Promise<Report>> = new Map([
   ["call", () => measureCall({ rounds, calls: 3_000 })],
   ["resume", () => measureResume({ rounds, resumes: 500 })],
   ["append", () => measureAppend({ rounds, batches: 500 })],
+  ["client-state", () => measureClientState({ rounds, messages: 20_000 })],
   ["memory", () => measureMemory({ sessions: 2_000 })],
 ]);
 

@@ -75,6 +75,8 @@ export type SessionAction =
     }
   | { readonly do: "tellEnded"; readonly reason: string | null }
   | { readonly do: "park"; readonly why: ParkReason; readonly isNews: boolean }
+  /** There will be no session: what waits for one ends. */
+  | { readonly do: "failQueue" }
   | { readonly do: "resume" }
   /** Try the same session once; nothing depends on the answer. */
   | { readonly do: "probe" }

@@ -164,11 +164,7 @@ export class SessionRunner {
 
   /** The streams that wait for a session go out in the one that there is now. */
   releaseQueue(): void {
-    for (const stream of [...this.#connection.streams]) {
-      const { at, next } = stream.runner.state;
-      if (stream.lane !== "call" || at !== "held" || next !== "post") continue;
-      this.#release(stream);
-    }
+    for (const stream of this.#queue()) this.#release(stream);
   }
 
   /** Show what the server says unasked, if it is not shown already. */
@@ -228,6 +224,10 @@ export class SessionRunner {
       }
       case "park":
         return this.#park(action.why, action.isNews);
+      case "failQueue":
+        for (const { runner } of this.#queue()) runner.dispatch({ type: "park" });
+        this.current = freshSession(this.#connection.ids.next(), {});
+        return;
       case "resume":
         return this.#resume();
       case "probe":
@@ -284,6 +284,15 @@ export class SessionRunner {
     if (this.#state.at !== "open") return this.dispatch({ type: "demand" });
     stream.session = this.current;
     stream.runner.dispatch({ type: "release", isSafe: stream.isSafeIn(this.current) });
+  }
+
+  #queue(): PostStream[] {
+    return [...this.#connection.streams].filter(
+      (stream): stream is PostStream =>
+        stream.lane === "call" &&
+        stream.runner.state.at === "held" &&
+        stream.runner.state.next === "post",
+    );
   }
 
   #isParkedInSession(): boolean {

@@ -60,6 +60,8 @@ export class SessionSetup {
   /** [C K-10] Does the stored session live? A ping asks every server the same. */
   check(): void {
     const call = internalCall(this.#connection, "ping", {}, (end) => {
+      // Its stream may have told more, and sooner.
+      if (this.#runner.place !== "checking") return;
       const verdict = verdictOf(end);
       this.#runner.dispatch(verdict);
       if (verdict.type === "failed") this.#take()?.sent.reject(errorOf(end));
@@ -88,15 +90,20 @@ export class SessionSetup {
     const before = this.#runner.current;
     const session = freshSession(this.#connection.ids.next(), before.params);
     session.setup = before.setup;
-    const failed = () => this.#runner.dispatch({ type: "failed", why: "unreachable" });
+    const failed = (end: CallEnd) => {
+      // The application may have initialized by itself meanwhile.
+      if (this.#runner.place !== "renewing") return;
+      this.#connection.app.onError(errorOf(end));
+      this.#runner.dispatch({ type: "failed", why: whyOf(end) });
+    };
     const call = internalCall(this.#connection, "initialize", before.params, (end) => {
-      if (end.kind !== "result") {
-        this.#connection.app.onError(errorOf(end));
-        return this.#runner.dispatch({ type: "failed", why: whyOf(end) });
-      }
+      if (end.kind !== "result") return failed(end);
       fill(session, end.result);
       const initialized = { jsonrpc: "2.0", method: "notifications/initialized" };
-      this.#send(initialized, session, true).then(() => this.#renewed(session, before), failed);
+      this.#send(initialized, session, true).then(
+        () => this.#renewed(session, before),
+        (error: Error) => failed({ kind: "refused", error }),
+      );
     });
     this.#post(session, call);
   }
@@ -169,7 +176,6 @@ export class SessionSetup {
   }
 
   #renewed(session: Session, before: Session): void {
-    // The application has initialized by itself meanwhile.
     if (this.#runner.place !== "renewing") return;
     this.#runner.take(session);
     const broken = this.#report(session, before.result);

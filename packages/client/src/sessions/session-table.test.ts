@@ -57,7 +57,7 @@ const cells: Cells = {
     contact: "none",
     served: "none",
     probeDue: "none",
-    terminated: "none endStreams:session-ended",
+    terminated: "none endStreams:session-ended failQueue",
     close: "closed stop",
   },
   opening: {
@@ -65,7 +65,7 @@ const cells: Cells = {
     confirmed: "opening",
     unconfirmed: "opening",
     established: "open",
-    failed: "none",
+    failed: "none failQueue",
     demand: "opening",
     gone: "opening",
     ending: "opening",
@@ -75,7 +75,7 @@ const cells: Cells = {
     contact: "opening",
     served: "opening",
     probeDue: "opening",
-    terminated: "none endStreams:session-ended",
+    terminated: "none endStreams:session-ended failQueue",
     close: "closed stop",
   },
   checking: {
@@ -83,7 +83,7 @@ const cells: Cells = {
     confirmed: "open adopt",
     unconfirmed: "opening establish",
     established: "checking",
-    failed: "none",
+    failed: "none failQueue",
     demand: "checking",
     gone: "opening endStreams:session-gone tellEnded establish",
     ending: "opening endStreams:session-ended tellEnded establish",
@@ -93,7 +93,7 @@ const cells: Cells = {
     contact: "checking",
     served: "checking",
     probeDue: "checking",
-    terminated: "none endStreams:session-ended",
+    terminated: "none endStreams:session-ended failQueue",
     close: "closed stop",
   },
   open: {
@@ -111,7 +111,7 @@ const cells: Cells = {
     contact: "open",
     served: "open",
     probeDue: "open probe",
-    terminated: "none endStreams:session-ended",
+    terminated: "none endStreams:session-ended failQueue",
     close: "closed stop",
   },
   renewing: {
@@ -129,7 +129,7 @@ const cells: Cells = {
     contact: "renewing",
     served: "renewing",
     probeDue: "renewing",
-    terminated: "none endStreams:session-ended",
+    terminated: "none endStreams:session-ended failQueue",
     close: "closed stop",
   },
   parked: {
@@ -147,7 +147,7 @@ const cells: Cells = {
     contact: "open resume",
     served: "parked",
     probeDue: "parked probe probeLater",
-    terminated: "none endStreams:session-ended",
+    terminated: "none endStreams:session-ended failQueue",
     close: "closed stop",
   },
   ended: {
@@ -165,7 +165,7 @@ const cells: Cells = {
     contact: "ended",
     served: "ended",
     probeDue: "ended",
-    terminated: "none endStreams:session-ended",
+    terminated: "none endStreams:session-ended failQueue",
     close: "closed stop",
   },
   closed: {

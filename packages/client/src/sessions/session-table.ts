@@ -71,7 +71,12 @@ const ending: SessionCell<"ending"> = (state, { reason }) => ({
 
 const terminated = (state: SessionState): SessionStep => ({
   state: { ...state, at: "none", hasSession: false, isParked: false, renewals: 0 },
-  actions: [{ do: "endStreams", reason: "session-ended", mayRepeat: false }],
+  actions: [{ do: "endStreams", reason: "session-ended", mayRepeat: false }, { do: "failQueue" }],
+});
+
+const unconnected = (state: SessionState): SessionStep => ({
+  state: { ...state, at: "none", hasSession: false, isParked: false },
+  actions: [{ do: "failQueue" }],
 });
 
 function renewing(state: SessionState): SessionStep {
@@ -120,7 +125,7 @@ const opening: SessionRow = {
     state: { ...state, at: "open", hasSession: true, isParked: false },
     actions: [],
   }),
-  failed: (state) => ({ state: { ...state, at: "none", isParked: false }, actions: [] }),
+  failed: unconnected,
   terminated,
   close,
   confirmed: stay,
@@ -159,7 +164,7 @@ const checking: SessionRow = {
     state: { ...state, at: "opening", hasSession: false },
     actions: [{ do: "establish" }],
   }),
-  failed: (state) => ({ state: { ...state, at: "none", hasSession: false }, actions: [] }),
+  failed: unconnected,
   gone: (state) => replaced(state, "session-gone", null),
   ending: (state, { reason }) => replaced(state, "session-ended", reason),
   terminated,
