@@ -125,6 +125,9 @@ function judge(plan: Plan, { server, lives }: Awaited<ReturnType<typeof live>>):
       // A process that died owes nothing; a living one owes one end to each.
       if (isLast(life)) expect([payload, ends]).toEqual([payload, 1]);
       expect(ends).toBeLessThanOrEqual(1);
+      // [C K-09] an error of the transport's own says that nothing ran.
+      const isProof = isRejected && isLast(life) && payload.startsWith("charge");
+      if (isProof) expect([payload, server.runs.get(payload)]).toEqual([payload, undefined]);
       for (const { result } of answers) if (result) expect(result).toEqual({ for: payload });
     }
     const told = world.told.unknown.map(({ requestId }) => requestId);
