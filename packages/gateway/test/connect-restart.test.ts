@@ -82,7 +82,7 @@ test(`${verifies("K-10")}another host gets a session of its own, and the old cal
   const state = stateFile();
   const first = await startHost(url, { state });
   await first.initialize();
-  const args = { name: "a", steps: 2, everyMs: 1 };
+  const args = { name: "a", steps: 2, everyMs: 700 };
   const steady = first.startTool("steady", args);
   await first.message(new RegExp(`"progressToken":${steady},`));
   await first.process.kill("SIGKILL");

@@ -1,6 +1,6 @@
 /**
  * Packages of others that lie in `interop/node_modules`, with a lock file of their own: found, or
- * the tests that need them are skipped. `npm install --no-save --prefix interop` brings them.
+ * the tests that need them are skipped. `npm ci --prefix interop` brings them.
  */
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -16,11 +16,9 @@ const directory = new URL("../../../interop/", import.meta.url);
 export function requireInterop(): boolean {
   if (existsSync(new URL("node_modules/", directory))) return true;
   if (process.env.HOLDFAST_REQUIRE_SERVICES === "1") {
-    throw new Error("interop/node_modules is missing: run npm install --no-save --prefix interop");
+    throw new Error("interop/node_modules is missing: run npm ci --prefix interop");
   }
-  process.stderr.write(
-    "SKIP: interop/node_modules is missing; run npm install --no-save --prefix interop\n",
-  );
+  process.stderr.write("SKIP: interop/node_modules is missing; run npm ci --prefix interop\n");
   return false;
 }
 

@@ -20,6 +20,11 @@ export function loadLedger(
   for (const entry of stored.ledger) {
     // Calls of other servers stay in the state until somebody connects to those.
     if (elsewhere.has(entry.call.session)) continue;
+    // Its session, if it came about, is stored by itself; sent again it would make another one.
+    if (entry.call.method === "initialize") {
+      connection.ledger.forget(entry.call);
+      continue;
+    }
     loadEntry(connection, entry, sessions);
   }
 }
