@@ -222,6 +222,7 @@ class MemoryLog implements EventLog {
     const { session: id } = session.state;
     if (session.endedAtMs + tombstoneMs <= nowMs) {
       this.#sessions.delete(id);
+      this.#attempts.forget(id);
     } else if (!session.isPurged && session.endedAtMs + purgeAfterMs <= nowMs) {
       purge(session);
       this.#attempts.forget(id);
