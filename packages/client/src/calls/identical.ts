@@ -17,8 +17,10 @@ export function isSameJson(a: unknown, b: unknown): boolean {
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== "object" || value === null) return value;
-  return Object.entries(value)
+  const members = Object.entries(value)
     .filter(([, member]) => member !== undefined)
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([key, member]) => [key, sorted(member)]);
+  // An array of pairs would be the same as an array.
+  return { members };
 }
