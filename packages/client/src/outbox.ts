@@ -3,6 +3,7 @@
  * noted before it leaves.
  */
 import {
+  isRepeatableMethod,
   type JsonObject,
   type NotificationMessage,
   parseMessage,
@@ -13,7 +14,6 @@ import { handOnOutcome } from "./calls/call-ends.ts";
 import { requestDigest } from "./calls/identical.ts";
 import { callsMax } from "./calls/ledger.ts";
 import { appCall } from "./calls/new-call.ts";
-import { isRepeatableMethod } from "./calls/safe-to-repeat.ts";
 import { ClientError } from "./client-errors.ts";
 import type { Connection } from "./connection.ts";
 import type { Session } from "./sessions/session.ts";

@@ -73,6 +73,7 @@ export {
   refusalBody,
   refusals,
 } from "./refusals.ts";
+export { isRepeatableMethod } from "./repeatable-methods.ts";
 export {
   idempotencyHeader,
   type ResumeCapability,

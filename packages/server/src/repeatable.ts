@@ -3,20 +3,7 @@
  * only read, and tools that are annotated so by their server.
  */
 
-/** Requests of the protocol that change nothing outside the session. */
-const readOnlyMethods: ReadonlySet<string> = new Set([
-  "ping",
-  "completion/complete",
-  "logging/setLevel",
-  "prompts/get",
-  "prompts/list",
-  "resources/list",
-  "resources/read",
-  "resources/subscribe",
-  "resources/templates/list",
-  "resources/unsubscribe",
-  "tools/list",
-]);
+import { isRepeatableMethod } from "@holdfast/contract";
 
 /** Ask the upstream for a page of tools; undefined when it does not answer. */
 export type AskTools = (params: object) => Promise<string | undefined>;
@@ -33,7 +20,7 @@ export class Repeatable {
 
   /** @param name - of the tool, for `tools/call` */
   async isRepeatable(method: string, name: string | undefined): Promise<boolean> {
-    if (method !== "tools/call") return readOnlyMethods.has(method);
+    if (method !== "tools/call") return isRepeatableMethod(method);
     this.#tools ??= this.#list();
     const tools = await this.#tools;
     return name !== undefined && tools.has(name);

@@ -1,6 +1,7 @@
 /** Makes calls: ids for the wire, a key, and whether it may be repeated [C K-14] [C X-03]. */
 import { randomBytes } from "node:crypto";
 import {
+  isRepeatableMethod,
   type JsonObject,
   nameOf,
   parseMessage,
@@ -14,7 +15,6 @@ import { endCall } from "./call-ends.ts";
 import { requestDigest } from "./identical.ts";
 import type { Call } from "./ledger.ts";
 import type { CallEnd } from "./outcomes.ts";
-import { isRepeatableMethod } from "./safe-to-repeat.ts";
 
 /**
  * A call of the application.

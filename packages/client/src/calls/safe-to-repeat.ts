@@ -2,30 +2,7 @@
  * Which requests may run twice [C K-07]: those that only read, and tools that their server
  * annotates so. A tool that was not listed, or not annotated, may not.
  */
-import { type JsonObject, nameOf, parseMessage } from "@holdfast/contract";
-
-/** Requests of the protocol that change nothing, or set what is set already. */
-const repeatableMethods: ReadonlySet<string> = new Set([
-  "initialize",
-  "ping",
-  "completion/complete",
-  "logging/setLevel",
-  "prompts/get",
-  "prompts/list",
-  "resources/list",
-  "resources/read",
-  "resources/subscribe",
-  "resources/templates/list",
-  "resources/unsubscribe",
-  "tools/list",
-  "tasks/get",
-  "tasks/list",
-  "tasks/result",
-]);
-
-export function isRepeatableMethod(method: string): boolean {
-  return repeatableMethods.has(method);
-}
+import { isRepeatableMethod, type JsonObject, nameOf, parseMessage } from "@holdfast/contract";
 
 /** What servers say of their tools, as it was seen to pass. */
 export class Annotations {
