@@ -2,14 +2,15 @@
  * Runs the session: does what its machine says, and tells the machine what happened. How a session
  * is had, checked and renewed is in session-setup.ts.
  */
-import type { JsonObject } from "@holdfast/contract";
+import type { JsonObject, OutcomeUnknownReason } from "@holdfast/contract";
 import { isSameJson } from "../calls/identical.ts";
+import { ClientError } from "../client-errors.ts";
 import type { Connection, Stream } from "../connection.ts";
 import type { HttpOutcome } from "../http/exchange.ts";
 import type { StoredState } from "../state/client-state.ts";
 import type { PostStream } from "../streams/post-stream.ts";
 import { StandaloneStream } from "../streams/standalone-stream.ts";
-import type { StreamEvent, StreamNews } from "../streams/stream-machine.ts";
+import type { StreamNews } from "../streams/stream-machine.ts";
 import { freshSession, type Session, storedOf } from "./session.ts";
 import {
   noSession,
@@ -19,7 +20,9 @@ import {
   type SessionState,
 } from "./session-machine.ts";
 import { SessionSetup } from "./session-setup.ts";
+import { queueOf, resumeCalls, streamsOf, tellStreams } from "./session-streams.ts";
 import { stepSession } from "./session-table.ts";
+import { deleteSession, pingOnce } from "./single-exchange.ts";
 
 /** A request can go out at once. */
 const readyPlaces: ReadonlySet<SessionState["at"]> = new Set(["none", "open"]);
@@ -103,7 +106,7 @@ export class SessionRunner {
   /** The application ends the session [C S-08]. */
   async terminate(): Promise<void> {
     if (this.sessionId === undefined) return;
-    await this.#setup.terminate();
+    await deleteSession(this.#connection.settings, this.current);
     this.dispatch({ type: "terminated" });
     this.#connection.writer.flush();
   }
@@ -123,25 +126,16 @@ export class SessionRunner {
   /** Nothing new goes there; what is under way is brought to its end [C K-10]. */
   drain(session: Session): void {
     session.standing = "draining";
-    for (const stream of this.#streamsOf(session)) {
+    for (const stream of streamsOf(this.#connection, session)) {
       if (stream.lane === "standalone") stream.runner.dispatch({ type: "stop" });
     }
-    this.resumeCalls(session);
+    resumeCalls(this.#connection, session);
     this.left(session);
-  }
-
-  /** Calls of an earlier process: from their cursor, or as a POST that died [C K-10]. */
-  resumeCalls(session: Session): void {
-    for (const { runner } of this.#streamsOf(session)) {
-      if (runner.state.at !== "idle") continue;
-      if (runner.state.cursor !== null) runner.dispatch({ type: "start", attempt: "get" });
-      else runner.dispatch({ type: "closed", close: { kind: "reset" }, moment: runner.moment() });
-    }
   }
 
   /** A stream of the session is over: a drained one may be forgotten. */
   left(session: Session): void {
-    if (session.standing !== "draining" || this.#streamsOf(session).length > 0) return;
+    if (session.standing !== "draining" || streamsOf(this.#connection, session).length > 0) return;
     session.standing = "over";
     this.#connection.writer.after({ change: "dropSession", key: session.key });
   }
@@ -164,13 +158,15 @@ export class SessionRunner {
 
   /** The streams that wait for a session go out in the one that there is now. */
   releaseQueue(): void {
-    for (const stream of this.#queue()) this.#release(stream);
+    for (const stream of queueOf(this.#connection)) this.#release(stream);
   }
 
   /** Show what the server says unasked, if it is not shown already. */
   listen(): void {
     const { key, standing } = this.current;
-    const isShown = this.#streamsOf(this.current).some(({ lane }) => lane === "standalone");
+    const isShown = streamsOf(this.#connection, this.current).some(
+      ({ lane }) => lane === "standalone",
+    );
     if (isShown || standing !== "current") return;
     const cursor = this.#cursors.get(key) ?? null;
     const stream = new StandaloneStream(this.#connection, this.current, cursor);
@@ -190,7 +186,9 @@ export class SessionRunner {
       this.#goneReason = last?.kind === "refused" ? last.refusal.reason : null;
     }
     if (news.type !== "spent" && news.type !== "refused") return this.dispatch(news);
-    const isAlive = this.#streamsOf(session).some(({ runner }) => runner.state.at === "reading");
+    const isAlive = streamsOf(this.#connection, session).some(
+      ({ runner }) => runner.state.at === "reading",
+    );
     this.dispatch({ type: news.type, isAlive });
   }
 
@@ -198,7 +196,7 @@ export class SessionRunner {
     if (type !== "gone" && type !== "ending") return;
     session.standing = "over";
     const reason = type === "gone" ? "session-gone" : "session-ended";
-    this.#tellStreams(session, { type: "sessionOver", reason, mayRepeat: false });
+    this.#tellOver(session, reason, false);
     this.#connection.writer.after({ change: "dropSession", key: session.key });
   }
 
@@ -225,7 +223,7 @@ export class SessionRunner {
       case "park":
         return this.#park(action.why, action.isNews);
       case "failQueue":
-        for (const { runner } of this.#queue()) runner.dispatch({ type: "park" });
+        tellStreams(queueOf(this.#connection), { type: "park" });
         this.current = freshSession(this.#connection.ids.next(), {});
         return;
       case "resume":
@@ -235,8 +233,7 @@ export class SessionRunner {
       case "probeLater":
         return this.#probeLater();
       case "stop":
-        this.#cancelProbe();
-        for (const { runner } of [...this.#connection.streams]) runner.dispatch({ type: "stop" });
+        return this.#stop();
     }
   }
 
@@ -247,7 +244,22 @@ export class SessionRunner {
     current.standing = "over";
     writer.after({ change: "dropSession", key: current.key });
     writer.after({ change: "setCurrent", key: null });
-    this.#tellStreams(current, { type: "sessionOver", reason, mayRepeat });
+    this.#tellOver(current, reason, mayRepeat);
+  }
+
+  #tellOver(session: Session, reason: OutcomeUnknownReason, mayRepeat: boolean): void {
+    const event = { type: "sessionOver", reason, mayRepeat } as const;
+    tellStreams(streamsOf(this.#connection, session), event);
+  }
+
+  /** Calls stay in the state; who waits for `send` waits for nothing more. */
+  #stop(): void {
+    this.#cancelProbe();
+    const { streams, ledger } = this.#connection;
+    tellStreams([...streams], { type: "stop" });
+    const error = new ClientError("ERR_CLIENT_CLOSED", "The transport was closed.");
+    for (const { sent } of ledger.all()) sent.reject(error);
+    this.#setup.abandon(error);
   }
 
   #park(why: ParkReason, isNews: boolean): void {
@@ -261,17 +273,24 @@ export class SessionRunner {
 
   #resume(): void {
     this.#connection.app.onResumed();
-    for (const { runner } of this.#streamsOf(this.current)) {
-      if (runner.state.at === "held") runner.dispatch({ type: "release" });
-    }
+    const streams = streamsOf(this.#connection, this.current);
+    const held = streams.filter(({ runner }) => runner.state.at === "held");
+    tellStreams(held, { type: "release" });
   }
 
   #probe(): void {
-    const held = this.#streamsOf(this.current).filter(
+    const held = streamsOf(this.#connection, this.current).filter(
       ({ lane, runner }) => lane === "standalone" && runner.state.at === "held",
     );
-    for (const { runner } of held) runner.dispatch({ type: "release" });
-    if (held.length === 0) this.#setup.ping();
+    tellStreams(held, { type: "release" });
+    if (held.length === 0 && this.#state.at === "parked") void this.#ping();
+  }
+
+  async #ping(): Promise<void> {
+    const { current } = this;
+    const { settings, ids } = this.#connection;
+    const type = await pingOnce(settings, current, ids.next());
+    if (type !== "unknown" && current === this.current) this.dispatch({ type });
   }
 
   #probeLater(): void {
@@ -286,24 +305,7 @@ export class SessionRunner {
     stream.runner.dispatch({ type: "release", isSafe: stream.isSafeIn(this.current) });
   }
 
-  #queue(): PostStream[] {
-    return [...this.#connection.streams].filter(
-      (stream): stream is PostStream =>
-        stream.lane === "call" &&
-        stream.runner.state.at === "held" &&
-        stream.runner.state.next === "post",
-    );
-  }
-
   #isParkedInSession(): boolean {
     return this.#state.at === "parked" && this.#state.hasSession;
-  }
-
-  #streamsOf(session: Session): Stream[] {
-    return [...this.#connection.streams].filter((stream) => stream.session === session);
-  }
-
-  #tellStreams(session: Session, event: StreamEvent): void {
-    for (const { runner } of this.#streamsOf(session)) runner.dispatch(event);
   }
 }
