@@ -263,6 +263,48 @@ describe("the process after the one that died", () => {
   });
 });
 
+describe("a state that cannot be written", () => {
+  test(`${verifies("K-03")}lets no request out; when it can be written again, they go`, async () => {
+    const state = memoryState();
+    let isFull = false;
+    const commit: typeof state.commit = (changes) => {
+      if (isFull) throw new Error("the disk is full");
+      state.commit(changes);
+    };
+    const world = await openWorld({ state: { ...state, commit } });
+    await world.connect();
+    isFull = true;
+    await expect(world.call(1).sent).rejects.toThrow("the disk is full");
+    expect(await world.quiet()).toBe(true);
+    isFull = false;
+    world.call(2);
+    const post = await world.next();
+    // It is in the ledger before a byte of it leaves.
+    expect(state.open(0).ledger).toMatchObject([{ call: { wireId: post.body.id, appId: "2" } }]);
+  });
+
+  test(`${verifies("K-03", "K-10")}an end is in the state when the turn is over, not before it is handed on`, async () => {
+    const state = memoryState();
+    const dropped: unknown[] = [];
+    const commit: typeof state.commit = (changes) => {
+      if (changes.some(({ change }) => change === "dropCall")) dropped.push(changes);
+      state.commit(changes);
+    };
+    const world = await openWorld({ state: { ...state, commit } });
+    await world.connect();
+    world.call(1);
+    const post = await world.next();
+    const before: unknown[] = [];
+    world.transport.onmessage = () => {
+      // What the application does with it by promises comes before the state forgets the call.
+      Promise.resolve().then(() => before.push(dropped.length));
+    };
+    post.respond(200, resultFor(post));
+    await rest();
+    expect([before, dropped.length]).toEqual([[0], 1]);
+  });
+});
+
 describe("ids on the wire", () => {
   test(`${verifies("K-14")}are never used twice, over all processes and blocks`, async () => {
     const state = memoryState();

@@ -2,7 +2,7 @@
  * Runs the session: does what its machine says, and tells the machine what happened. How a session
  * is had, checked and renewed is in session-setup.ts.
  */
-import type { JsonObject, OutcomeUnknownReason } from "@holdfast/contract";
+import type { JsonObject } from "@holdfast/contract";
 import { isSameJson } from "../calls/identical.ts";
 import { ClientError } from "../client-errors.ts";
 import type { Connection, Stream } from "../connection.ts";
@@ -11,7 +11,8 @@ import type { StoredState } from "../state/client-state.ts";
 import type { PostStream } from "../streams/post-stream.ts";
 import { StandaloneStream } from "../streams/standalone-stream.ts";
 import type { StreamNews } from "../streams/stream-machine.ts";
-import { freshSession, type Session, storedOf } from "./session.ts";
+import type { Session } from "./session.ts";
+import { SessionBook } from "./session-book.ts";
 import {
   noSession,
   type ParkReason,
@@ -20,7 +21,7 @@ import {
   type SessionState,
 } from "./session-machine.ts";
 import { SessionSetup } from "./session-setup.ts";
-import { queueOf, resumeCalls, streamsOf, tellStreams } from "./session-streams.ts";
+import { queueOf, streamsOf, tellStreams } from "./session-streams.ts";
 import { stepSession } from "./session-table.ts";
 import { deleteSession, pingOnce } from "./single-exchange.ts";
 
@@ -28,10 +29,9 @@ import { deleteSession, pingOnce } from "./single-exchange.ts";
 const readyPlaces: ReadonlySet<SessionState["at"]> = new Set(["none", "open"]);
 
 export class SessionRunner {
-  /** Where new requests go; over, while there is none. */
-  current: Session;
   /** The application has said that it is initialized: it listens. */
   isListening = false;
+  readonly book: SessionBook;
   readonly #connection: Connection;
   readonly #setup: SessionSetup;
   readonly #cursors: ReadonlyMap<number, string>;
@@ -51,7 +51,11 @@ export class SessionRunner {
     this.#cursors = stored.cursors;
     this.#restored = restored;
     this.#storedKey = stored.currentSession;
-    this.current = freshSession(connection.ids.next(), {});
+    this.book = new SessionBook(connection);
+  }
+
+  get current(): Session {
+    return this.book.current;
   }
 
   get place(): SessionState["at"] {
@@ -90,9 +94,9 @@ export class SessionRunner {
       ({ key, sessionId }) => key === this.#storedKey && sessionId !== null,
     );
     const known = stored !== undefined && isSameJson(stored.params, params) ? stored : undefined;
-    if (known !== undefined) this.current = known;
+    if (known !== undefined) this.book.current = known;
     // [C K-10] the application is another one now: a session of its own, the old ones are drained.
-    for (const session of restored) if (session !== known) this.drain(session);
+    for (const session of restored) if (session !== known) this.book.drain(session);
     const isKnown = known !== undefined;
     this.dispatch({ type: "initialize", isKnown });
     return sent;
@@ -109,35 +113,6 @@ export class SessionRunner {
     await deleteSession(this.#connection.settings, this.current);
     this.dispatch({ type: "terminated" });
     this.#connection.writer.flush();
-  }
-
-  /** A session stands: requests go there from now on. */
-  take(session: Session): void {
-    const { writer, settings } = this.#connection;
-    if (this.current !== session && this.current.standing === "current") this.drain(this.current);
-    session.standing = "current";
-    this.current = session;
-    writer.after({ change: "putSession", session: storedOf(session, settings.url) });
-    writer.after({ change: "setCurrent", key: session.key });
-    // [C K-03] durable before anybody relies on it.
-    writer.flush();
-  }
-
-  /** Nothing new goes there; what is under way is brought to its end [C K-10]. */
-  drain(session: Session): void {
-    session.standing = "draining";
-    for (const stream of streamsOf(this.#connection, session)) {
-      if (stream.lane === "standalone") stream.runner.dispatch({ type: "stop" });
-    }
-    resumeCalls(this.#connection, session);
-    this.left(session);
-  }
-
-  /** A stream of the session is over: a drained one may be forgotten. */
-  left(session: Session): void {
-    if (session.standing !== "draining" || streamsOf(this.#connection, session).length > 0) return;
-    session.standing = "over";
-    this.#connection.writer.after({ change: "dropSession", key: session.key });
   }
 
   /** A POST of this stream may go out now, in the session that it has then. */
@@ -194,10 +169,8 @@ export class SessionRunner {
 
   #hearDraining(session: Session, { type }: StreamNews): void {
     if (type !== "gone" && type !== "ending") return;
-    session.standing = "over";
     const reason = type === "gone" ? "session-gone" : "session-ended";
-    this.#tellOver(session, reason, false);
-    this.#connection.writer.after({ change: "dropSession", key: session.key });
+    this.book.discard(session, reason, false);
   }
 
   #perform(action: SessionAction): void {
@@ -213,7 +186,7 @@ export class SessionRunner {
       case "restore":
         return this.#setup.restore();
       case "endStreams":
-        return this.#endSession(action);
+        return this.book.discard(this.current, action.reason, action.mayRepeat);
       case "tellEnded": {
         const { sessionId } = this.current;
         const reason = action.reason ?? this.#goneReason;
@@ -224,8 +197,7 @@ export class SessionRunner {
         return this.#park(action.why, action.isNews);
       case "failQueue":
         tellStreams(queueOf(this.#connection), { type: "park" });
-        this.current = freshSession(this.#connection.ids.next(), {});
-        return;
+        return this.book.clear();
       case "resume":
         return this.#resume();
       case "probe":
@@ -235,21 +207,6 @@ export class SessionRunner {
       case "stop":
         return this.#stop();
     }
-  }
-
-  /** The id is discarded before anything else happens: no cursor of it is ever sent again. */
-  #endSession({ reason, mayRepeat }: Extract<SessionAction, { do: "endStreams" }>): void {
-    const { current } = this;
-    const { writer } = this.#connection;
-    current.standing = "over";
-    writer.after({ change: "dropSession", key: current.key });
-    writer.after({ change: "setCurrent", key: null });
-    this.#tellOver(current, reason, mayRepeat);
-  }
-
-  #tellOver(session: Session, reason: OutcomeUnknownReason, mayRepeat: boolean): void {
-    const event = { type: "sessionOver", reason, mayRepeat } as const;
-    tellStreams(streamsOf(this.#connection, session), event);
   }
 
   /** Calls stay in the state; who waits for `send` waits for nothing more. */

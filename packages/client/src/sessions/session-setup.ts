@@ -49,7 +49,7 @@ export class SessionSetup {
     if (asked === undefined) return;
     this.#isAdopted = false;
     const { current } = this.#runner;
-    if (current.standing !== "over") this.#runner.drain(current);
+    if (current.standing !== "over") this.#runner.book.drain(current);
     const params = Object(asked.message.params) as JsonObject;
     const session = freshSession(this.#connection.ids.next(), params);
     const call = appCall(this.#connection, asked.id, asked.message, null, (end, handOn) =>
@@ -76,7 +76,7 @@ export class SessionSetup {
     const asked = this.#take();
     const { current } = this.#runner;
     this.#isAdopted = true;
-    this.#runner.take(current);
+    this.#runner.book.take(current);
     resumeCalls(this.#connection, current);
     const broken = checkContract(this.#connection, current, null);
     if (asked === undefined) return;
@@ -145,7 +145,7 @@ export class SessionSetup {
       handOn(broken === undefined ? end : { kind: "refused", error: broken });
       return this.#runner.dispatch({ type: "failed", why: "unreachable" });
     }
-    this.#runner.take(session);
+    this.#runner.book.take(session);
     this.#runner.dispatch({ type: "established" });
     handOn(end);
     this.#runner.releaseQueue();
@@ -161,7 +161,7 @@ export class SessionSetup {
 
   #renewed(session: Session, before: Session): void {
     if (this.#runner.place !== "renewing") return;
-    this.#runner.take(session);
+    this.#runner.book.take(session);
     const broken = checkContract(this.#connection, session, before.result);
     if (broken !== undefined) this.#connection.app.onError(broken);
     this.#runner.dispatch({ type: "established" });
