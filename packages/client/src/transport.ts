@@ -91,7 +91,7 @@ export class ResumableClientTransport {
     const connection = this.#connection;
     if (connection === undefined || connection.sessions.place === "closed") return;
     connection.sessions.dispatch({ type: "close" });
-    connection.writer.flush();
+    connection.writer.close();
     this.#settings.state.close();
     this.onclose?.();
   }

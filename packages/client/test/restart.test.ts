@@ -263,6 +263,50 @@ describe("the process after the one that died", () => {
   });
 });
 
+describe("a state that cannot be written", () => {
+  test(`${verifies("K-03")}lets no request out; when it can be written again, they go`, async () => {
+    const state = memoryState();
+    let isFull = false;
+    const noted: unknown[] = [];
+    const commit: typeof state.commit = (changes) => {
+      if (isFull) throw new Error("the disk is full");
+      for (const one of changes) if (one.change === "putCall") noted.push(one.call.wireId);
+      state.commit(changes);
+    };
+    const world = await openWorld({ state: { ...state, commit } });
+    await world.connect();
+    isFull = true;
+    await expect(world.call(1).sent).rejects.toThrow("the disk is full");
+    expect(await world.quiet()).toBe(true);
+    isFull = false;
+    world.call(2);
+    const post = await world.next();
+    // It is in the ledger before a byte of it leaves.
+    expect(noted.at(-1)).toBe(post.body.id);
+  });
+
+  test(`${verifies("K-03", "K-10")}an end is in the state when the turn is over, not before it is handed on`, async () => {
+    const state = memoryState();
+    const dropped: unknown[] = [];
+    const commit: typeof state.commit = (changes) => {
+      for (const one of changes) if (one.change === "dropCall") dropped.push(one.wireId);
+      state.commit(changes);
+    };
+    const world = await openWorld({ state: { ...state, commit } });
+    await world.connect();
+    world.call(1);
+    const post = await world.next();
+    const before: unknown[] = [];
+    world.transport.onmessage = () => {
+      // What the application does with it by promises comes before the state forgets the call.
+      Promise.resolve().then(() => before.push(dropped.includes(post.body.id)));
+    };
+    post.respond(200, resultFor(post));
+    await rest();
+    expect([before, dropped.at(-1)]).toEqual([[false], post.body.id]);
+  });
+});
+
 describe("ids on the wire", () => {
   test(`${verifies("K-14")}are never used twice, over all processes and blocks`, async () => {
     const state = memoryState();

@@ -123,7 +123,7 @@ describe("what every request says", () => {
     const world = await openWorld();
     await world.connect({ isListening: true });
     const standalone = (await world.next()).stream();
-    world.call(1);
+    const { sent } = world.call(1);
     const post = await world.next();
     let closed = 0;
     world.transport.onclose = () => {
@@ -132,6 +132,7 @@ describe("what every request says", () => {
     await world.transport.close();
     await world.transport.close();
     expect([closed, post.isAborted(), standalone.isCancelled()]).toEqual([1, true, true]);
+    await expect(sent).rejects.toMatchObject({ code: "ERR_CLIENT_CLOSED" });
     expect(world.server.requests.filter(({ method }) => method === "DELETE")).toEqual([]);
     await world.time.pass(600_000);
     expect(world.server.open()).toEqual([]);

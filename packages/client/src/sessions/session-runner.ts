@@ -4,13 +4,15 @@
  */
 import type { JsonObject } from "@holdfast/contract";
 import { isSameJson } from "../calls/identical.ts";
+import { ClientError } from "../client-errors.ts";
 import type { Connection, Stream } from "../connection.ts";
 import type { HttpOutcome } from "../http/exchange.ts";
 import type { StoredState } from "../state/client-state.ts";
 import type { PostStream } from "../streams/post-stream.ts";
 import { StandaloneStream } from "../streams/standalone-stream.ts";
-import type { StreamEvent, StreamNews } from "../streams/stream-machine.ts";
-import { freshSession, type Session, storedOf } from "./session.ts";
+import type { StreamNews } from "../streams/stream-machine.ts";
+import type { Session } from "./session.ts";
+import { SessionBook } from "./session-book.ts";
 import {
   noSession,
   type ParkReason,
@@ -19,16 +21,17 @@ import {
   type SessionState,
 } from "./session-machine.ts";
 import { SessionSetup } from "./session-setup.ts";
+import { queueOf, streamsOf, tellStreams } from "./session-streams.ts";
 import { stepSession } from "./session-table.ts";
+import { deleteSession, pingOnce } from "./single-exchange.ts";
 
 /** A request can go out at once. */
 const readyPlaces: ReadonlySet<SessionState["at"]> = new Set(["none", "open"]);
 
 export class SessionRunner {
-  /** Where new requests go; over, while there is none. */
-  current: Session;
   /** The application has said that it is initialized: it listens. */
   isListening = false;
+  readonly book: SessionBook;
   readonly #connection: Connection;
   readonly #setup: SessionSetup;
   readonly #cursors: ReadonlyMap<number, string>;
@@ -48,7 +51,11 @@ export class SessionRunner {
     this.#cursors = stored.cursors;
     this.#restored = restored;
     this.#storedKey = stored.currentSession;
-    this.current = freshSession(connection.ids.next(), {});
+    this.book = new SessionBook(connection);
+  }
+
+  get current(): Session {
+    return this.book.current;
   }
 
   get place(): SessionState["at"] {
@@ -87,9 +94,9 @@ export class SessionRunner {
       ({ key, sessionId }) => key === this.#storedKey && sessionId !== null,
     );
     const known = stored !== undefined && isSameJson(stored.params, params) ? stored : undefined;
-    if (known !== undefined) this.current = known;
+    if (known !== undefined) this.book.current = known;
     // [C K-10] the application is another one now: a session of its own, the old ones are drained.
-    for (const session of restored) if (session !== known) this.drain(session);
+    for (const session of restored) if (session !== known) this.book.drain(session);
     const isKnown = known !== undefined;
     this.dispatch({ type: "initialize", isKnown });
     return sent;
@@ -103,47 +110,9 @@ export class SessionRunner {
   /** The application ends the session [C S-08]. */
   async terminate(): Promise<void> {
     if (this.sessionId === undefined) return;
-    await this.#setup.terminate();
+    await deleteSession(this.#connection.settings, this.current);
     this.dispatch({ type: "terminated" });
     this.#connection.writer.flush();
-  }
-
-  /** A session stands: requests go there from now on. */
-  take(session: Session): void {
-    const { writer, settings } = this.#connection;
-    if (this.current !== session && this.current.standing === "current") this.drain(this.current);
-    session.standing = "current";
-    this.current = session;
-    writer.after({ change: "putSession", session: storedOf(session, settings.url) });
-    writer.after({ change: "setCurrent", key: session.key });
-    // [C K-03] durable before anybody relies on it.
-    writer.flush();
-  }
-
-  /** Nothing new goes there; what is under way is brought to its end [C K-10]. */
-  drain(session: Session): void {
-    session.standing = "draining";
-    for (const stream of this.#streamsOf(session)) {
-      if (stream.lane === "standalone") stream.runner.dispatch({ type: "stop" });
-    }
-    this.resumeCalls(session);
-    this.left(session);
-  }
-
-  /** Calls of an earlier process: from their cursor, or as a POST that died [C K-10]. */
-  resumeCalls(session: Session): void {
-    for (const { runner } of this.#streamsOf(session)) {
-      if (runner.state.at !== "idle") continue;
-      if (runner.state.cursor !== null) runner.dispatch({ type: "start", attempt: "get" });
-      else runner.dispatch({ type: "closed", close: { kind: "reset" }, moment: runner.moment() });
-    }
-  }
-
-  /** A stream of the session is over: a drained one may be forgotten. */
-  left(session: Session): void {
-    if (session.standing !== "draining" || this.#streamsOf(session).length > 0) return;
-    session.standing = "over";
-    this.#connection.writer.after({ change: "dropSession", key: session.key });
   }
 
   /** A POST of this stream may go out now, in the session that it has then. */
@@ -164,13 +133,15 @@ export class SessionRunner {
 
   /** The streams that wait for a session go out in the one that there is now. */
   releaseQueue(): void {
-    for (const stream of this.#queue()) this.#release(stream);
+    for (const stream of queueOf(this.#connection)) this.#release(stream);
   }
 
   /** Show what the server says unasked, if it is not shown already. */
   listen(): void {
     const { key, standing } = this.current;
-    const isShown = this.#streamsOf(this.current).some(({ lane }) => lane === "standalone");
+    const isShown = streamsOf(this.#connection, this.current).some(
+      ({ lane }) => lane === "standalone",
+    );
     if (isShown || standing !== "current") return;
     const cursor = this.#cursors.get(key) ?? null;
     const stream = new StandaloneStream(this.#connection, this.current, cursor);
@@ -190,16 +161,16 @@ export class SessionRunner {
       this.#goneReason = last?.kind === "refused" ? last.refusal.reason : null;
     }
     if (news.type !== "spent" && news.type !== "refused") return this.dispatch(news);
-    const isAlive = this.#streamsOf(session).some(({ runner }) => runner.state.at === "reading");
+    const isAlive = streamsOf(this.#connection, session).some(
+      ({ runner }) => runner.state.at === "reading",
+    );
     this.dispatch({ type: news.type, isAlive });
   }
 
   #hearDraining(session: Session, { type }: StreamNews): void {
     if (type !== "gone" && type !== "ending") return;
-    session.standing = "over";
     const reason = type === "gone" ? "session-gone" : "session-ended";
-    this.#tellStreams(session, { type: "sessionOver", reason, mayRepeat: false });
-    this.#connection.writer.after({ change: "dropSession", key: session.key });
+    this.book.discard(session, reason, false);
   }
 
   #perform(action: SessionAction): void {
@@ -215,7 +186,7 @@ export class SessionRunner {
       case "restore":
         return this.#setup.restore();
       case "endStreams":
-        return this.#endSession(action);
+        return this.book.discard(this.current, action.reason, action.mayRepeat);
       case "tellEnded": {
         const { sessionId } = this.current;
         const reason = action.reason ?? this.#goneReason;
@@ -225,9 +196,8 @@ export class SessionRunner {
       case "park":
         return this.#park(action.why, action.isNews);
       case "failQueue":
-        for (const { runner } of this.#queue()) runner.dispatch({ type: "park" });
-        this.current = freshSession(this.#connection.ids.next(), {});
-        return;
+        tellStreams(queueOf(this.#connection), { type: "park" });
+        return this.book.clear();
       case "resume":
         return this.#resume();
       case "probe":
@@ -235,19 +205,18 @@ export class SessionRunner {
       case "probeLater":
         return this.#probeLater();
       case "stop":
-        this.#cancelProbe();
-        for (const { runner } of [...this.#connection.streams]) runner.dispatch({ type: "stop" });
+        return this.#stop();
     }
   }
 
-  /** The id is discarded before anything else happens: no cursor of it is ever sent again. */
-  #endSession({ reason, mayRepeat }: Extract<SessionAction, { do: "endStreams" }>): void {
-    const { current } = this;
-    const { writer } = this.#connection;
-    current.standing = "over";
-    writer.after({ change: "dropSession", key: current.key });
-    writer.after({ change: "setCurrent", key: null });
-    this.#tellStreams(current, { type: "sessionOver", reason, mayRepeat });
+  /** Calls stay in the state; who waits for `send` waits for nothing more. */
+  #stop(): void {
+    this.#cancelProbe();
+    const { streams, ledger } = this.#connection;
+    tellStreams([...streams], { type: "stop" });
+    const error = new ClientError("ERR_CLIENT_CLOSED", "The transport was closed.");
+    for (const { sent } of ledger.all()) sent.reject(error);
+    this.#setup.abandon(error);
   }
 
   #park(why: ParkReason, isNews: boolean): void {
@@ -261,17 +230,24 @@ export class SessionRunner {
 
   #resume(): void {
     this.#connection.app.onResumed();
-    for (const { runner } of this.#streamsOf(this.current)) {
-      if (runner.state.at === "held") runner.dispatch({ type: "release" });
-    }
+    const streams = streamsOf(this.#connection, this.current);
+    const held = streams.filter(({ runner }) => runner.state.at === "held");
+    tellStreams(held, { type: "release" });
   }
 
   #probe(): void {
-    const held = this.#streamsOf(this.current).filter(
+    const held = streamsOf(this.#connection, this.current).filter(
       ({ lane, runner }) => lane === "standalone" && runner.state.at === "held",
     );
-    for (const { runner } of held) runner.dispatch({ type: "release" });
-    if (held.length === 0) this.#setup.ping();
+    tellStreams(held, { type: "release" });
+    if (held.length === 0 && this.#state.at === "parked") void this.#ping();
+  }
+
+  async #ping(): Promise<void> {
+    const { current } = this;
+    const { settings, ids } = this.#connection;
+    const type = await pingOnce(settings, current, ids.next());
+    if (type !== "unknown" && current === this.current) this.dispatch({ type });
   }
 
   #probeLater(): void {
@@ -286,24 +262,7 @@ export class SessionRunner {
     stream.runner.dispatch({ type: "release", isSafe: stream.isSafeIn(this.current) });
   }
 
-  #queue(): PostStream[] {
-    return [...this.#connection.streams].filter(
-      (stream): stream is PostStream =>
-        stream.lane === "call" &&
-        stream.runner.state.at === "held" &&
-        stream.runner.state.next === "post",
-    );
-  }
-
   #isParkedInSession(): boolean {
     return this.#state.at === "parked" && this.#state.hasSession;
-  }
-
-  #streamsOf(session: Session): Stream[] {
-    return [...this.#connection.streams].filter((stream) => stream.session === session);
-  }
-
-  #tellStreams(session: Session, event: StreamEvent): void {
-    for (const { runner } of this.#streamsOf(session)) runner.dispatch(event);
   }
 }

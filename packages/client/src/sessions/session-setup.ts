@@ -8,13 +8,15 @@ import { appCall, internalCall } from "../calls/new-call.ts";
 import type { CallEnd } from "../calls/outcomes.ts";
 import { ClientError, HttpStatusError } from "../client-errors.ts";
 import type { Connection } from "../connection.ts";
-import { exchange, type HttpOutcome } from "../http/exchange.ts";
 import { PostStream } from "../streams/post-stream.ts";
 import { callSubject, oneWaySubject } from "../streams/subjects.ts";
-import { readCapability, reportContract } from "./server-contract.ts";
-import { freshSession, type Session, sessionHeaders } from "./session.ts";
+import { checkContract } from "./contract-check.ts";
+import { readCapability } from "./server-contract.ts";
+import { freshSession, type Session } from "./session.ts";
 import type { SessionEvent } from "./session-machine.ts";
 import type { SessionRunner } from "./session-runner.ts";
+import { resumeCalls } from "./session-streams.ts";
+import { deleteSession } from "./single-exchange.ts";
 
 /** The application's initialize, until it is answered. */
 interface Asked {
@@ -47,7 +49,7 @@ export class SessionSetup {
     if (asked === undefined) return;
     this.#isAdopted = false;
     const { current } = this.#runner;
-    if (current.standing !== "over") this.#runner.drain(current);
+    if (current.standing !== "over") this.#runner.book.drain(current);
     const params = Object(asked.message.params) as JsonObject;
     const session = freshSession(this.#connection.ids.next(), params);
     const call = appCall(this.#connection, asked.id, asked.message, null, (end, handOn) =>
@@ -74,9 +76,9 @@ export class SessionSetup {
     const asked = this.#take();
     const { current } = this.#runner;
     this.#isAdopted = true;
-    this.#runner.take(current);
-    this.#runner.resumeCalls(current);
-    const broken = this.#report(current, null);
+    this.#runner.book.take(current);
+    resumeCalls(this.#connection, current);
+    const broken = checkContract(this.#connection, current, null);
     if (asked === undefined) return;
     if (broken !== undefined) return asked.sent.reject(broken);
     const { id } = asked;
@@ -126,28 +128,9 @@ export class SessionSetup {
     this.#runner.listen();
   }
 
-  /** One attempt to reach the session; only a success, and its being gone, mean anything. */
-  async ping(): Promise<void> {
-    const { current } = this.#runner;
-    const ping = { jsonrpc: "2.0", id: this.#connection.ids.next(), method: "ping" };
-    const outcome = await this.#once(current, "POST", JSON.stringify(ping));
-    if (this.#runner.current !== current) return;
-    const isGone = outcome.kind === "refused" && outcome.refusal.status === 404;
-    if (isGone) this.#runner.dispatch({ type: "gone" });
-    else if (isReached(outcome)) this.#runner.dispatch({ type: "contact" });
-  }
-
-  /** [C S-08] @throws HttpStatusError, ClientError `ERR_NOT_RUN` when nothing answered */
-  async terminate(): Promise<void> {
-    const outcome = await this.#once(this.#runner.current, "DELETE");
-    if (isReached(outcome)) return;
-    if (outcome.kind === "withheld") throw outcome.error;
-    if (outcome.kind !== "refused") {
-      throw new ClientError("ERR_NOT_RUN", "The server could not be reached to end the session.");
-    }
-    const { status, text } = outcome.refusal;
-    // [spec] 405: the server lets nobody end sessions; 404: it is over already.
-    if (status !== 404 && status !== 405) throw new HttpStatusError("DELETE", status, text);
+  /** The application's initialize will not be answered. */
+  abandon(error: Error): void {
+    this.#take()?.sent.reject(error);
   }
 
   #take(): Asked | undefined {
@@ -162,7 +145,7 @@ export class SessionSetup {
       handOn(broken === undefined ? end : { kind: "refused", error: broken });
       return this.#runner.dispatch({ type: "failed", why: "unreachable" });
     }
-    this.#runner.take(session);
+    this.#runner.book.take(session);
     this.#runner.dispatch({ type: "established" });
     handOn(end);
     this.#runner.releaseQueue();
@@ -170,34 +153,18 @@ export class SessionSetup {
 
   #filled(session: Session, result: unknown): ClientError | undefined {
     fill(session, result);
-    const broken = this.#report(session, null);
-    if (broken !== undefined) void this.#once(session, "DELETE");
+    const broken = checkContract(this.#connection, session, null);
+    // Nobody will use it; should that fail, it expires by itself.
+    if (broken !== undefined) deleteSession(this.#connection.settings, session).catch(() => {});
     return broken;
   }
 
   #renewed(session: Session, before: Session): void {
     if (this.#runner.place !== "renewing") return;
-    this.#runner.take(session);
-    const broken = this.#report(session, before.result);
+    this.#runner.book.take(session);
+    const broken = checkContract(this.#connection, session, before.result);
     if (broken !== undefined) this.#connection.app.onError(broken);
     this.#runner.dispatch({ type: "established" });
-  }
-
-  /** [C K-11] @returns in strict mode, the invariant that is broken */
-  #report(session: Session, previous: JsonObject | null): ClientError | undefined {
-    const { worstCaseMs, state, isStrict } = this.#connection.settings;
-    const report = reportContract({
-      ...{ result: session.result, previous },
-      hasSession: session.sessionId !== null,
-      isStateDurable: state.isDurable,
-      worstCaseReconnectMs: worstCaseMs,
-    });
-    const isNews = report.shortfalls.some(({ type }) => type === "server-changed");
-    if (previous === null || isNews) this.#connection.app.onContract(report);
-    const broken = report.shortfalls.find(({ type }) => type === "window-within-reconnect");
-    if (!isStrict || broken === undefined) return undefined;
-    const seen = report.capability?.windowMs ?? null;
-    return new ClientError("ERR_RETENTION_WINDOW", broken.message, { seen, needed: worstCaseMs });
   }
 
   #set(session: Session, method: string, params: JsonObject): void {
@@ -225,25 +192,6 @@ export class SessionSetup {
     const stream = new PostStream(this.#connection, session, subject);
     stream.runner.dispatch({ type: "start", attempt: "post" });
   }
-
-  /** One exchange, whose body nobody reads. */
-  async #once(session: Session, method: "POST" | "DELETE", body?: string): Promise<HttpOutcome> {
-    const { settings } = this.#connection;
-    const attempt = new AbortController();
-    const headers = {
-      accept: "application/json, text/event-stream",
-      ...(body === undefined ? {} : { "content-type": "application/json" }),
-      ...sessionHeaders(session),
-    };
-    const request = { method, headers, ...(body === undefined ? {} : { body }) };
-    const { connectMs } = settings.internals;
-    const outcome = await exchange(settings, request, {
-      signal: attempt.signal,
-      headersMs: connectMs,
-    });
-    attempt.abort();
-    return outcome;
-  }
 }
 
 function fill(session: Session, result: unknown): void {
@@ -251,10 +199,6 @@ function fill(session: Session, result: unknown): void {
   const { protocolVersion } = session.result;
   session.version = typeof protocolVersion === "string" ? protocolVersion : null;
   session.capability = readCapability(session.result);
-}
-
-function isReached({ kind }: HttpOutcome): boolean {
-  return kind !== "refused" && kind !== "died" && kind !== "withheld";
 }
 
 /** What the end of a ping says of the session. */

@@ -12,6 +12,8 @@ export interface StateWriter {
   after(change: StateChange): void;
   /** Write what waits, now. */
   flush(): void;
+  /** Write what waits; what comes after that is nobody's any more. */
+  close(): void;
 }
 
 /** @param onError - a write that failed; what it held is tried again with the next */
@@ -20,10 +22,11 @@ export function stateWriter(state: ClientState, onError: (error: Error) => void)
   let firstWritten: Promise<void> | undefined;
   const later = new Map<string | object, StateChange>();
   let isDue = false;
+  let isClosed = false;
 
   const flush = () => {
     isDue = false;
-    if (later.size === 0) return;
+    if (isClosed || later.size === 0) return;
     const changes = [...later.values()];
     try {
       state.commit(changes);
@@ -47,6 +50,7 @@ export function stateWriter(state: ClientState, onError: (error: Error) => void)
       return firstWritten;
     },
     after: (change) => {
+      if (isClosed) return;
       const slot = slotOf(change);
       // The last change of a slot stands where it belongs in the order.
       later.delete(slot);
@@ -56,6 +60,10 @@ export function stateWriter(state: ClientState, onError: (error: Error) => void)
       setImmediate(flush);
     },
     flush,
+    close: () => {
+      flush();
+      isClosed = true;
+    },
   };
 }
 

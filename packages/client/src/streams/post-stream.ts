@@ -177,6 +177,6 @@ export class PostStream implements StreamOwner {
   over(): void {
     this.#connection.remove(this);
     this.#subject.over();
-    this.#connection.sessions.left(this.session);
+    this.#connection.sessions.book.left(this.session);
   }
 }
