@@ -35,6 +35,8 @@ interface World extends SoakSettings {
   readonly standalone: Reader[];
   readonly keys: Posted[];
   posts: number;
+  /** Who listens from now on is cut at once. */
+  isRoundOver: boolean;
   /** Of viewports of standalone streams, which do not end by themselves. */
   readonly cuts: (() => void)[];
   readonly watch: Watch & { seen(events: number): Promise<void> };
@@ -48,6 +50,7 @@ export async function runSoak(settings: SoakSettings): Promise<readonly Fact[]> 
     ...settings,
     gateway: await startGateway(settings.args, settings.directory),
     ...{ history, sessions: [], readers: [], standalone: [], keys: [], posts: 0, cuts: [] },
+    isRoundOver: false,
     watch: watchOf(history),
   };
   for (let round = 0; round < settings.rounds; round++) await playRound(world);
@@ -76,6 +79,7 @@ function watchOf(history: Fact[]): World["watch"] {
 
 async function playRound(world: World): Promise<void> {
   const { random, watch } = world;
+  world.isRoundOver = false;
   if (world.sessions.length < sessionsMax) await openOne(world);
   const actions: Promise<unknown>[] = [];
   for (let left = random.int(1, 6); left > 0; left--) actions.push(call(world));
@@ -93,6 +97,7 @@ async function playRound(world: World): Promise<void> {
   }
   await within(done, "the end of a round");
   // Those who listen to a live process have no end: they are cut.
+  world.isRoundOver = true;
   for (const stop of world.cuts.splice(0)) stop();
   await within(Promise.all(listens), "the end of who listens");
 }
@@ -110,7 +115,12 @@ async function openOne(world: World): Promise<void> {
 async function readOn(world: World, reader: Reader): Promise<void> {
   const stream = await resume(world.gateway.url, reader, world.watch);
   if (stream === undefined) return;
-  if (world.standalone.includes(reader)) world.cuts.push(() => stream.destroy("rst"));
+  if (world.standalone.includes(reader)) {
+    const cut = () => stream.destroy("rst");
+    // Whose GET was answered late is cut with the others, too.
+    if (world.isRoundOver) cut();
+    else world.cuts.push(cut);
+  }
   const cutAfter = world.random.chance(0.3) ? world.random.int(1, 5) : undefined;
   await readViewport(stream, reader, world.watch, { cutAfter });
 }
