@@ -26,8 +26,10 @@ export function takeLock(file: string, nowMs: number): Lock {
     throw lockedError(file, readHolder(holder), error);
   }
   tellHolder(holder, nowMs);
+  held.add(db);
   return {
     release: () => {
+      held.delete(db);
       rmSync(holder, { force: true });
       db.close();
     },
@@ -52,6 +54,9 @@ function lockedError(file: string, holder: Holder | undefined, cause: unknown): 
     cause,
   });
 }
+
+/** A lock that nobody refers to would be freed with the garbage, in the middle of its use. */
+const held = new Set<DatabaseSync>();
 
 interface Holder {
   readonly pid: number;

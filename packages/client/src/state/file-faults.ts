@@ -26,7 +26,12 @@ export function stateFault(error: unknown, file: string): ClientError {
 
 /** Make the file, if there is none, for its owner alone: it holds arguments and results. */
 export function privateFile(file: string): void {
-  closeSync(openSync(file, "a", 0o600));
+  try {
+    closeSync(openSync(file, "wx", 0o600));
+  } catch (error) {
+    // One that is there is not even opened: to close it would free the locks of this process on it.
+    if (!(error instanceof Error) || !("code" in error) || error.code !== "EEXIST") throw error;
+  }
 }
 
 function sqliteCode(error: unknown): number | undefined {

@@ -27,13 +27,18 @@ export function lockFile(file: string, wallMs: number): FileLock {
     throw lockedError(file, readHolder(holder), error);
   }
   tellHolder(holder, wallMs);
+  held.add(db);
   return {
     release: () => {
+      held.delete(db);
       rmSync(holder, { force: true });
       db.close();
     },
   };
 }
+
+/** A lock that nobody refers to would be freed with the garbage, in the middle of its use. */
+const held = new Set<DatabaseSync>();
 
 interface Holder {
   readonly pid: number;

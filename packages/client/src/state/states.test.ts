@@ -140,7 +140,8 @@ describe("a state in a file", () => {
   test(`${verifies("K-12", "K-14")}is held by one process, which the second is told; kill -9 frees it`, async () => {
     const path = join(freshDirectory(), "state");
     const script = fileURLToPath(new URL("../../test/state-process.ts", import.meta.url));
-    const holder = await spawnProcess("node", [script, path], { readyPattern: /^\d+$/m });
+    const args = ["--expose-gc", script, path];
+    const holder = await spawnProcess("node", args, { readyPattern: /^\d+$/m });
     const [first] = holder.ready ?? [];
     const state = fileState(path);
     const tried = () => state.open(Date.now());
