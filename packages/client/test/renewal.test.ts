@@ -249,6 +249,46 @@ describe("a session that is gone", () => {
     expect(world.answersTo(2)).toMatchObject([{ result: { by: "S2" } }]);
   });
 
+  test(`${verifies("D-01", "K-07", "K-09")}event: close: a call that did not run keeps its time, and asks for a new one`, async () => {
+    const world = await openWorld();
+    await world.connect({ isListening: true });
+    const standalone = (await world.next()).stream();
+    world.call(1);
+    (await world.next()).respond(429, undefined, { "retry-after": "5" });
+    standalone.write('event: close\ndata: {"reason":"deleted"}\n\n');
+    await world.time.pass(4_900);
+    expect(await world.quiet()).toBe(true);
+    await world.time.pass(200);
+    await renew(world);
+    await answerAll(world);
+    expect(world.answersTo(1)).toMatchObject([{ result: { by: "S2" } }]);
+  });
+
+  test(`${verifies("K-09")}the application ends it: a call that did not run ends as an error`, async () => {
+    const world = await openWorld();
+    await world.connect();
+    const { sent } = world.call(1);
+    (await world.next()).respond(429);
+    const ended = world.transport.terminateSession();
+    (await world.next()).respond(204);
+    await ended;
+    await expect(sent).rejects.toMatchObject({ code: "ERR_HTTP_STATUS", status: 429 });
+    await world.time.pass(600_000);
+    expect(await world.quiet()).toBe(true);
+  });
+
+  test(`${verifies("K-07")}the transport is closed meanwhile: nobody is left with a rejection`, async () => {
+    const world = await openWorld();
+    await world.connect();
+    const { sent } = world.call(1);
+    (await world.next()).respond(404, gone);
+    // Its own initialize is under way; an unhandled rejection fails the run.
+    expect((await world.next()).body.method).toBe("initialize");
+    await world.transport.close();
+    await expect(sent).rejects.toMatchObject({ code: "ERR_CLIENT_CLOSED" });
+    await rest();
+  });
+
   test(`${verifies("c016")}no session at all: a GET that is answered 404 is no stream, and no loop`, async () => {
     const world = await openWorld();
     await world.connect({ sessionId: null, isListening: true });

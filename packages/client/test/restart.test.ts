@@ -221,6 +221,37 @@ describe("the process after the one that died", () => {
     expect(second.told.ended).toEqual([]);
   });
 
+  test.each([200, 401])(
+    `${verifies("K-10", "K-07")}nothing new goes into a drained session; initialize is answered %i`,
+    async (status) => {
+      const first = await openWorld();
+      await first.connect();
+      await orphan(first);
+      await die(first);
+      const second = await reborn(first, { reattach: false });
+      // The server knows no ping: what is stored is drained, and the application gets its own.
+      (await second.next()).respond(200, "<html>");
+      const { sent } = second.call(8, "other");
+      await rest();
+      const [resumed, initialize] = second.server.open();
+      expect(resumed?.headers["last-event-id"]).toBe("e7");
+      expect(initialize?.body.method).toBe("initialize");
+      expect(second.server.open()).toHaveLength(2);
+      if (initialize === undefined || status === 401) {
+        initialize?.respond(status);
+        await expect(sent).rejects.toMatchObject({ code: "ERR_NOT_RUN" });
+        return;
+      }
+      const named = { "mcp-session-id": "S2" };
+      initialize.respond(200, resultFor(initialize, initializeResult()), named);
+      await rest();
+      const call = second.server.open().find(({ body }) => body.method === "tools/call");
+      expect(call?.headers["mcp-session-id"]).toBe("S2");
+      call?.respond(200, resultFor(call));
+      await sent;
+    },
+  );
+
   test(`${verifies("K-10")}cannot reach the server: connect fails, and nothing is lost`, async () => {
     const first = await openWorld();
     await first.connect();

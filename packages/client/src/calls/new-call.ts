@@ -64,6 +64,8 @@ export function internalCall(
     ...{ wireId, appId: String(wireId), idempotencyKey: null, isSafe, isSafeAcross: isSafe },
   });
   const sent = Promise.withResolvers<void>();
+  // Nobody called `send` for it: its rejection, when the transport is closed, is for nobody.
+  sent.promise.catch(() => {});
   const call: Call = {
     ...{ wireId, stored, message, sent, isAccepted: false, onEnd },
     caller: { kind: "internal" },

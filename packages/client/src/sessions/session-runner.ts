@@ -21,12 +21,15 @@ import {
   type SessionState,
 } from "./session-machine.ts";
 import { SessionSetup } from "./session-setup.ts";
-import { queueOf, streamsOf, tellStreams } from "./session-streams.ts";
+import { isQueued, queueOf, streamsOf, tellStreams } from "./session-streams.ts";
 import { stepSession } from "./session-table.ts";
 import { deleteSession, pingOnce } from "./single-exchange.ts";
 
 /** A request can go out at once. */
 const readyPlaces: ReadonlySet<SessionState["at"]> = new Set(["none", "open"]);
+
+/** New requests go elsewhere. */
+const leftStandings: ReadonlySet<Session["standing"]> = new Set(["draining", "over"]);
 
 export class SessionRunner {
   /** The application has said that it is initialized: it listens. */
@@ -125,10 +128,12 @@ export class SessionRunner {
 
   /** Begin a POST, or let it wait for a session. */
   begin(stream: PostStream): void {
+    // Nothing new goes into a drained session: answers and cancellations alone.
     const isDraining = stream.session.standing === "draining";
-    const isReady = isDraining || readyPlaces.has(this.#state.at) || this.#isParkedInSession();
+    const isReady = isDraining
+      ? stream.isBound
+      : readyPlaces.has(this.#state.at) || this.#isParkedInSession();
     stream.runner.dispatch({ type: isReady ? "start" : "queue", attempt: "post" });
-    if (!isReady) this.dispatch({ type: "demand" });
   }
 
   /** The streams that wait for a session go out in the one that there is now. */
@@ -151,10 +156,11 @@ export class SessionRunner {
   /** What a stream has found out that concerns its session. */
   hear(stream: Stream, news: StreamNews, last: HttpOutcome | undefined): void {
     const { session } = stream;
-    if (session.standing === "draining") return this.#hearDraining(session, news);
-    if (session !== this.current || session.standing === "over") {
-      // [C K-07] the session was renewed while the answer was on its way.
-      if (news.type === "gone" && stream.lane === "call") this.#release(stream);
+    if (news.type === "awaited") return this.dispatch({ type: "demand" });
+    if (session.standing === "draining") this.#hearDraining(session, news);
+    if (session !== this.current || leftStandings.has(session.standing)) {
+      // [C K-07] another session took its place while the answer was on its way.
+      if (stream.lane === "call" && isQueued(stream)) this.#release(stream);
       return;
     }
     if (news.type === "gone") {

@@ -11,10 +11,14 @@ export function streamsOf({ streams }: Connection, session: Session): Stream[] {
 
 /** POSTs that wait for a session. */
 export function queueOf({ streams }: Connection): PostStream[] {
-  return [...streams].filter((stream): stream is PostStream => {
-    const { at, next } = stream.runner.state;
-    return stream.lane === "call" && at === "held" && next === "post";
-  });
+  return [...streams].filter((stream) => stream.lane === "call").filter(isQueued);
+}
+
+/** It waits for a session, or for its time while its own session is over. */
+export function isQueued({ runner, session }: PostStream): boolean {
+  const { at, next } = runner.state;
+  const isWaiting = at === "held" || (at === "waiting" && session.standing === "over");
+  return isWaiting && next === "post";
 }
 
 export function tellStreams(streams: readonly Stream[], event: StreamEvent): void {

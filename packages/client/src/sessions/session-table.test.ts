@@ -48,7 +48,7 @@ const cells: Cells = {
     unconfirmed: "none",
     established: "none",
     failed: "none",
-    demand: "none",
+    demand: "none failQueue",
     gone: "none",
     ending: "none",
     spent: "none",

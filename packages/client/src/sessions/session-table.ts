@@ -102,13 +102,14 @@ const none: SessionRow = {
     event.isKnown
       ? { state: { ...state, at: "checking", hasSession: true }, actions: [{ do: "check" }] }
       : open(state),
+  // None will come before the application initializes.
+  demand: (state) => ({ state, actions: [{ do: "failQueue" }] }),
   terminated,
   close,
   confirmed: stay,
   unconfirmed: stay,
   established: stay,
   failed: stay,
-  demand: stay,
   gone: stay,
   ending: stay,
   spent: stay,

@@ -69,6 +69,11 @@ export class PostStream implements StreamOwner {
     return this.#subject.wireId;
   }
 
+  /** It has a meaning in its own session alone. */
+  get isBound(): boolean {
+    return this.#subject.isBound;
+  }
+
   requestIds(): readonly RequestId[] {
     return this.#subject.requestIds();
   }

@@ -129,6 +129,8 @@ export type StreamNews =
   /** The server answers. */
   | { readonly type: "contact" }
   | { readonly type: "gone" }
+  /** It waits for a session to go out in. */
+  | { readonly type: "awaited" }
   | { readonly type: "ending"; readonly reason: string | null }
   /** The budget is used up [C K-05]. */
   | { readonly type: "spent" }

@@ -56,7 +56,7 @@ type Cells = Readonly<Record<StreamPlace, Readonly<Record<StreamEventType, strin
 const callCells: Cells = {
   idle: {
     start: "posting post",
-    queue: "held",
+    queue: "held tell:awaited",
     opened: "idle",
     delivered: "idle",
     moved: "idle",
@@ -75,7 +75,7 @@ const callCells: Cells = {
   },
   posting: {
     start: "posting",
-    queue: "held drop",
+    queue: "held drop tell:awaited",
     opened: "reading tell:contact",
     delivered: "posting",
     moved: "posting",
@@ -192,7 +192,7 @@ const callCells: Cells = {
 const standaloneCells: Cells = {
   idle: {
     start: "posting post",
-    queue: "held",
+    queue: "held tell:awaited",
     opened: "idle",
     delivered: "idle",
     moved: "idle",
@@ -211,7 +211,7 @@ const standaloneCells: Cells = {
   },
   posting: {
     start: "posting",
-    queue: "held drop",
+    queue: "held drop tell:awaited",
     opened: "reading tell:contact",
     delivered: "posting",
     moved: "posting",
@@ -407,7 +407,8 @@ describe("the table of a stream", () => {
       "sessionOver",
       "over drop endUnknown:session-gone",
     ],
-    ["K-07", "the session is gone, never ran", unrun, "waiting", "sessionOver", "held drop"],
+    ["K-09", "the session is gone, never ran", unrun, "waiting", "sessionOver", "waiting"],
+    ["K-07", "the session is gone, queued", unrun, "held", "sessionOver", "held drop"],
     [
       "K-07",
       "the session is gone, settled",
@@ -460,7 +461,15 @@ describe("the table of a stream", () => {
   test(`${verifies("K-07")}a session that was ended takes what is safe with it, too`, () => {
     const event = { ...events.sessionOver, reason: "session-ended", mayRepeat: false } as const;
     expect(outcome({ ...safe, at: "reading" }, event)).toBe("over drop endUnknown:session-ended");
-    expect(outcome({ ...unrun, at: "waiting" }, event)).toBe("held drop");
+    expect(outcome({ ...unrun, at: "waiting" }, event)).toBe("waiting");
+  });
+
+  test(`${verifies("K-07", "K-09")}what waits its time counts on no key of a session that is over`, () => {
+    const waiting = { ...unrun, at: "waiting", isSafe: true } as const;
+    const { state } = stepStream(waiting, events.sessionOver, rules);
+    expect(state).toMatchObject({ at: "waiting", next: "post", isSafe: false });
+    const released = stepStream(state, { type: "release", isSafe: true }, rules);
+    expect(released.state).toMatchObject({ at: "waiting", isSafe: true });
   });
 
   test(`${verifies("K-07")}nothing of the old session goes into the new one`, () => {

@@ -37,6 +37,8 @@ const settleNow = (state: StreamState): StreamStep => over({ ...state, isSettled
 
 const stop = (state: StreamState): StreamStep => over(state);
 
+const awaited: StreamAction = { do: "tell", what: { type: "awaited" } };
+
 const contact: StreamAction = { do: "tell", what: { type: "contact" } };
 
 const opened: StreamCell<"opened"> = (state, { moment }, { lingerMs }) => ({
@@ -70,10 +72,13 @@ const park = (state: StreamState): StreamStep =>
 /** [C K-07] What ran, or may have, ends or goes out once more; what did not waits for its turn. */
 const leave: StreamCell<"sessionOver"> = (state, { reason, mayRepeat }) => {
   if (state.lane === "standalone" || state.isSettled || state.isTold) return over(state);
-  const isUnrun = !state.mayHaveRun && state.next === "post";
-  if (!state.isBound && (isUnrun || (mayRepeat && state.isSafeAcross))) return queue(state);
+  if (isUnrun(state) || (!state.isBound && mayRepeat && state.isSafeAcross)) return queue(state);
   return giveUp(state, reason);
 };
+
+/** Nothing of it has run: it may go out in another session. */
+const isUnrun = ({ mayHaveRun, next, isBound }: StreamState): boolean =>
+  !mayHaveRun && next === "post" && !isBound;
 
 /** Wait for the session to come; nothing of the old one counts in it. */
 function queue(state: StreamState): StreamStep {
@@ -86,7 +91,7 @@ const idle: StreamRow = {
   start: (state, event) => attempt({ ...state, next: event.attempt }, event.attempt),
   queue: (state, event) => ({
     state: { ...state, at: "held", next: event.attempt },
-    actions: [],
+    actions: [awaited],
   }),
   // A call of an earlier process, of which no id is known.
   closed,
@@ -139,8 +144,8 @@ const posting: StreamRow = {
     state: { ...state, isSafe: mayRepeat && state.isSafeAcross },
     actions: [],
   }),
-  // The session is being renewed since it was scheduled.
-  queue: (state) => queue(state),
+  // Its session went since it was scheduled: somebody has to ask for another.
+  queue: (state) => follow(queue(state), [awaited]),
   stop,
   start: stay,
   due: stay,
@@ -196,7 +201,12 @@ const waiting: StreamRow = {
   due: goOn,
   settled: settleNow,
   park,
-  sessionOver: leave,
+  // [C K-09] what did not run keeps to what the answer asked for, in whichever session.
+  sessionOver: (state, event, rules) =>
+    isUnrun(state)
+      ? { state: { ...state, isSafe: state.isSafeAcross }, actions: [] }
+      : leave(state, event, rules),
+  release: (state, { isSafe = state.isSafe }) => ({ state: { ...state, isSafe }, actions: [] }),
   stop,
   start: stay,
   queue: stay,
@@ -207,7 +217,6 @@ const waiting: StreamRow = {
   notRun: stay,
   rejected: stay,
   notFound: stay,
-  release: stay,
 };
 
 const heldRow: StreamRow = {
