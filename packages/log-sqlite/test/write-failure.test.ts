@@ -1,14 +1,11 @@
 /** Writes that fail: refused whole, nothing half done, and back when the cause is gone. */
-import { execFileSync } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { SessionId } from "@holdfast/log";
 import { numbered, openScene } from "@holdfast/log/acceptance";
 import { sqliteLog } from "@holdfast/log-sqlite";
-import { disposeAll, onDispose, verifies } from "@holdfast/testkit";
+import { disposeAll, smallDisk, verifies } from "@holdfast/testkit";
 import { afterEach, expect, test } from "vitest";
 import { type FilePlace, sqliteHarness } from "./places.ts";
 
@@ -105,7 +102,7 @@ test(`${verifies("c043")}the same attempt, repeated after a failure, takes effec
 test(`${verifies("N-05", "D-03")}a full disk: refused, intact, and back when there is space`, async ({
   skip,
 }) => {
-  const directory = (await smallDisk()) ?? skip("this user may not mount a small file system");
+  const directory = smallDisk(4096) ?? skip("this user may not mount a small file system");
   const log = () => sqliteLog(join(directory, "log.db"));
   const scene = await openScene(
     { place: async () => ({ log, remove: async () => {} }) },
@@ -141,21 +138,3 @@ test(`${verifies("N-05", "D-03")}a full disk: refused, intact, and back when the
   await scene.reopen();
   expect(await scene.texts(session, begin)).toEqual(expected());
 });
-
-/** A file system of 4 MB, if this user may make one. */
-async function smallDisk(): Promise<string | undefined> {
-  const directory = await mkdtemp(join(tmpdir(), "holdfast-small-"));
-  try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", "size=4m", "tmpfs", directory], {
-      stdio: "ignore",
-    });
-  } catch {
-    await rm(directory, { recursive: true });
-    return undefined;
-  }
-  onDispose(async () => {
-    execFileSync("umount", [directory]);
-    await rm(directory, { recursive: true });
-  });
-  return directory;
-}

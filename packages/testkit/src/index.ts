@@ -42,6 +42,7 @@ export {
 } from "./real-proxies.ts";
 export { type SeededRandom, seededRandom, seedHints, testSeed } from "./seeded-random.ts";
 export { findBinary, requireService } from "./services.ts";
+export { smallDisk } from "./small-disk.ts";
 export {
   type ProcessExit,
   type SpawnedProcess,
