@@ -33,16 +33,17 @@ export function enforceCaps(
     // [C W-03] "an unexpired response stops it there": what is behind one waits for the sweep.
     if (row.position !== stream.state.evictedThrough + 1) continue;
     run.deleteEvent.run(row.seq);
-    const { position, bytes } = row;
+    const { position, bytes, at_ms } = row;
     const runs = pruneRuns(stream.state.runs, position);
-    const endMs = windowEndMs(stream.state, row.at_ms, stream.finishedAtMs, retention.windowMs);
+    const endMs = windowEndMs(stream.state, at_ms, stream.finishedAtMs, retention.windowMs);
     stream.state = { ...stream.state, evictedThrough: position, runs };
     totals.events -= 1;
     totals.bytes -= bytes;
     evicted.add(row.stream);
     const { session } = entry.state;
     const isBreach = nowMs < endMs;
-    tally.add({ session, stream: row.stream, position, bytes, cause, isBreach });
+    const ageMs = nowMs - at_ms;
+    tally.add({ session, stream: row.stream, position, bytes, cause, isBreach, ageMs });
   }
   for (const number of evicted) {
     const stream = entry.streams.get(number);

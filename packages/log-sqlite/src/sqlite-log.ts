@@ -37,6 +37,7 @@ import { workingFault } from "./faults.ts";
 import { closeFile, type LogFile, openFile } from "./file.ts";
 import { readAfter } from "./read.ts";
 import { restedSessions } from "./rest.ts";
+import { all } from "./statements.ts";
 import { type Sweep, sweepStep } from "./sweep.ts";
 import type { SqliteDurability } from "./takeover.ts";
 import { unfinishedStreams } from "./unfinished.ts";
@@ -160,6 +161,14 @@ class SqliteLog implements EventLog {
     } catch (error) {
       throw workingFault(error, opened.file.path);
     }
+  }
+
+  async list(after: SessionId | undefined, limit: number): Promise<readonly SessionState[]> {
+    return this.#ask(({ run, book }) =>
+      all<{ name: SessionId }>(run.liveAfter, after ?? "", limit).flatMap(
+        ({ name }) => book.session(name)?.state ?? [],
+      ),
+    );
   }
 
   async liveSessions(principal?: string): Promise<number> {

@@ -62,6 +62,7 @@ export interface DeletedRow {
   readonly position: number;
   readonly kind: number;
   readonly bytes: number;
+  readonly at_ms: number;
 }
 
 export const statementTexts = {
@@ -75,6 +76,7 @@ export const statementTexts = {
     unfinished, unfinished_before,
     (select max(stream) from streams where session = sessions.id) as stream_max
     from sessions where name = ?`,
+  liveAfter: "select name from sessions where name > ? and ended is null order by name limit ?",
   sessionName: "select name from sessions where id = ?",
   totals: `select count(*) filter (where kind < 2) as events, coalesce(sum(bytes), 0) as bytes,
     coalesce(sum(bytes) filter (where kind = 2), 0) as response_bytes
@@ -133,7 +135,7 @@ export const statementTexts = {
     where seq > ? order by seq limit ?`,
   deletePrefix: `delete from events where seq in (select seq from events
     where session = ? and stream = ? and position <= ? order by position limit ?)
-    returning position, kind, bytes`,
+    returning position, kind, bytes, at_ms`,
   finishEvicted: `update streams set evicted_through = ?, states = replace(states, 'r', 'a' || ?)
     where session = ? and stream = ?`,
   setStandaloneEvicted: "update streams set evicted_through = ? where session = ? and stream = 0",

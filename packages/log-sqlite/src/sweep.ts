@@ -141,10 +141,11 @@ function note(step: Step, session: number, stream: number, rows: readonly Delete
   const name = nameOf(step, session);
   const entry = peek(step, session);
   let through = 0;
-  for (const { position, kind, bytes } of rows) {
+  for (const { position, kind, bytes, at_ms } of rows) {
     step.left -= 1 + Math.floor(bytes / costBytes);
     through = Math.max(through, position);
-    step.tally.add({ session: name, stream, position, bytes, cause: "window", isBreach: false });
+    const why = { cause: "window", isBreach: false, ageMs: step.nowMs - at_ms } as const;
+    step.tally.add({ session: name, stream, position, bytes, ...why });
     if (entry?.totals === undefined) continue;
     entry.totals.bytes -= bytes;
     if (kind === responseKind) entry.totals.responseBytes -= bytes;

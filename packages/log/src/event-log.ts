@@ -167,6 +167,11 @@ export interface Eviction {
   /** `count` and `bytes` are caps; inside the window they are a breach [C W-04]. */
   readonly cause: "window" | "count" | "bytes";
   readonly isBreach: boolean;
+  /**
+   * How long ago the newest of them was appended, milliseconds of log time: further back than this
+   * a cursor of the stream is not honoured [C W-06].
+   */
+  readonly ageMs: number;
 }
 
 export type CommitOutcome =
@@ -301,6 +306,13 @@ export interface EventLog {
    * waiting longest come first. Bounded in work as in number: there may be more, ask again.
    */
   rested(limits: RestLimits): Promise<readonly SessionId[]>;
+  /**
+   * A page of the live sessions in the order of their ids, for people to look at.
+   *
+   * @param after - the last one of the page before; `undefined` to begin
+   * @param limit - at most so many; fewer only when there are no more
+   */
+  list(after: SessionId | undefined, limit: number): Promise<readonly SessionState[]>;
   /** How many sessions are live: of one principal, or in all. */
   liveSessions(principal?: string): Promise<number>;
   /**

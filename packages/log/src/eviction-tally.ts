@@ -8,6 +8,8 @@ export interface Evicted {
   readonly bytes: number;
   readonly cause: Eviction["cause"];
   readonly isBreach: boolean;
+  /** Since it was appended, log time. */
+  readonly ageMs: number;
 }
 
 export interface EvictionTally {
@@ -18,16 +20,18 @@ export interface EvictionTally {
 export function createEvictionTally(): EvictionTally {
   const bySum = new Map<string, { -readonly [K in keyof Eviction]: Eviction[K] }>();
   return {
-    add: ({ session, stream, position, bytes, cause, isBreach }) => {
+    add: ({ position, ...evicted }) => {
+      const { session, stream, bytes, cause, isBreach, ageMs } = evicted;
       const key = `${stream} ${cause} ${isBreach} ${session}`;
       const sum = bySum.get(key);
       if (sum === undefined) {
-        bySum.set(key, { session, stream, through: position, events: 1, bytes, cause, isBreach });
+        bySum.set(key, { ...evicted, through: position, events: 1 });
         return;
       }
       sum.through = Math.max(sum.through, position);
       sum.events += 1;
       sum.bytes += bytes;
+      sum.ageMs = Math.min(sum.ageMs, ageMs);
     },
     list: () => [...bySum.values()],
   };

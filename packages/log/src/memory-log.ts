@@ -170,6 +170,17 @@ class MemoryLog implements EventLog {
     return due.slice(0, limits.sessions).map(({ id }) => id);
   }
 
+  async list(after: SessionId | undefined, limit: number): Promise<readonly SessionState[]> {
+    this.#open();
+    const live: SessionState[] = [];
+    for (const { state } of this.#sessions.values()) {
+      if (state.ended === undefined && (after === undefined || state.session > after)) {
+        live.push(state);
+      }
+    }
+    return live.sort((a, b) => (a.session < b.session ? -1 : 1)).slice(0, limit);
+  }
+
   async liveSessions(principal?: string): Promise<number> {
     this.#open();
     return this.#census.count(principal);

@@ -120,7 +120,7 @@ export function enforceCaps(
     const { stream } = event;
     if (event.position !== stream.state.evictedThrough + 1) continue;
     const endMs = windowEndMs(stream.state, event.atMs, stream.finishedAtMs, retention.windowMs);
-    evictFirst(session, stream, cause, nowMs < endMs, tally);
+    evictFirst(session, stream, nowMs, { cause, isBreach: nowMs < endMs }, tally);
   }
 }
 
@@ -147,7 +147,7 @@ export function expire(
   const drain = (stream: MemoryStream): boolean => {
     for (let first = stream.events[0]; first !== undefined; first = stream.events[0]) {
       if (evicted >= eventsMax || !isDue(stream, first.atMs)) return false;
-      evictFirst(session, stream, "window", false, tally);
+      evictFirst(session, stream, nowMs, { cause: "window", isBreach: false }, tally);
       evicted += 1;
     }
     return true;
@@ -164,20 +164,21 @@ export function expire(
 function evictFirst(
   session: MemorySession,
   stream: MemoryStream,
-  cause: Eviction["cause"],
-  isBreach: boolean,
+  nowMs: number,
+  why: Pick<Eviction, "cause" | "isBreach">,
   tally: EvictionTally,
 ): void {
   const event = stream.events.shift();
   if (event === undefined) throw new Error(`stream ${stream.state.stream} retains no event`);
-  const { position, bytes } = event;
+  const { position, bytes, atMs } = event;
   session.bytes -= bytes;
   if (event.kind === "response") session.responseBytes -= bytes;
   else session.evictable.delete(event);
   const runs = pruneRuns(stream.state.runs, position);
   stream.state = { ...stream.state, evictedThrough: position, runs };
   const id = session.state.session;
-  tally.add({ session: id, stream: stream.state.stream, position, bytes, cause, isBreach });
+  const ageMs = nowMs - atMs;
+  tally.add({ session: id, stream: stream.state.stream, position, bytes, ageMs, ...why });
 }
 
 /** When the newest retained event was appended, log time; `undefined` if there is none. */

@@ -59,6 +59,7 @@ function taken(log: EventLog, gate: LogGate = {}): TakenLog {
       running: (session) => asked(() => log.running(session)),
       claim: (scope, key) => asked(() => log.claim(scope, key)),
       rested: (limits) => asked(() => log.rested(limits)),
+      list: (after, limit) => asked(() => log.list(after, limit)),
       liveSessions: (principal) => asked(() => log.liveSessions(principal)),
       follow: (session, stream, wake) => log.follow(session, stream, wake),
       sweep: () => asked(() => log.sweep()),

@@ -9,6 +9,7 @@ import { cursors } from "./cursors.ts";
 import { endings } from "./endings.ts";
 import type { LogHarness, LogPlace } from "./harness.ts";
 import { keys } from "./keys.ts";
+import { listing } from "./listing.ts";
 import { olderCopy } from "./older-copy.ts";
 import { order } from "./order.ts";
 import { prefix } from "./prefix.ts";
@@ -54,6 +55,7 @@ export function acceptEventLog<Place extends LogPlace>(
     keys(harness);
     running(harness);
     rest(harness);
+    listing(harness);
     endings(harness);
     reopen(harness);
     resume(harness);

@@ -215,7 +215,9 @@ function summed(evictions: readonly Eviction[]): Record<string, Eviction> {
     const sum = sums[key];
     const events = (sum?.events ?? 0) + one.events;
     const bytes = (sum?.bytes ?? 0) + one.bytes;
-    sums[key] = { ...one, events, bytes, through: Math.max(one.through, sum?.through ?? 0) };
+    const ageMs = Math.min(one.ageMs, sum?.ageMs ?? one.ageMs);
+    const through = Math.max(one.through, sum?.through ?? 0);
+    sums[key] = { ...one, events, bytes, through, ageMs };
   }
   return sums;
 }
