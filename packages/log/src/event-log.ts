@@ -6,6 +6,7 @@
  * that a viewport shows comes from one, `read`. No type of a connection or a transaction shows here.
  */
 import type { EventPlace, OutcomeUnknownReason, Retention } from "@holdfast/contract";
+import type { Holding, SharedLog } from "./shared-log.ts";
 
 declare const brand: unique symbol;
 /** The value of `Mcp-Session-Id`: a secret; never in logs or metrics, its tag stands for it. */
@@ -90,6 +91,8 @@ export interface StreamState {
   readonly writtenThrough: number;
   /** Nothing more will come. Never true of the standalone stream. */
   readonly isFinished: boolean;
+  /** The newest viewport that was attached to it; others let go [C R-02]. In shared logs alone. */
+  readonly viewer?: string;
 }
 
 export interface SessionState {
@@ -106,6 +109,8 @@ export interface SessionState {
   readonly ended?: EndReason;
   /** The number that the next new stream may take. */
   readonly nextStream: number;
+  /** As `session` gives it in shared logs; not of a tombstone. */
+  readonly holding?: Holding;
 }
 
 export type Op =
@@ -120,9 +125,10 @@ export type Op =
   | { readonly op: "record"; readonly data: string }
   /**
    * A new stream for these calls (one or more), all running. Their keys are claimed in the same
-   * step; a key that another call holds refuses the whole commit.
+   * step; a key that another call holds refuses the whole commit. `next` is the number that the
+   * session has for it: nodes that open at once do not collide.
    */
-  | { readonly op: "open"; readonly stream: number; readonly calls: readonly Call[] }
+  | { readonly op: "open"; readonly stream: number | "next"; readonly calls: readonly Call[] }
   /** The next event of a stream. A `response` names the call (index) that it answers. */
   | {
       readonly op: "append";
@@ -145,13 +151,22 @@ export type Op =
   | { readonly op: "written"; readonly stream: number; readonly position: number }
   /** The session was in use until now; set `isUsed` once its client came back to it [C S-03]. */
   | { readonly op: "touch"; readonly isUsed: boolean }
+  /** An entry for the inbox of the owner. Shared logs alone. */
+  | { readonly op: "send"; readonly text: string }
+  /** Another viewport shows the stream: who follows it is woken [C R-02]. Shared logs alone. */
+  | { readonly op: "attach"; readonly stream: number; readonly viewer: string }
   /** The session is over. Its events stay readable for the viewports that show them now. */
   | { readonly op: "end"; readonly reason: EndReason };
 
 export interface Commit {
   /** Names this attempt: the same id again gives the first outcome and changes nothing. */
   readonly id?: string;
-  /** Fencing token of the owner; 0 where one process holds the log. */
+  /**
+   * Fencing token of the owner, checked in the same step; ignored where one process holds the log.
+   * In a shared log 0 stands for any node, owner or not: it may `create` (and owns the session then,
+   * with fence 1), `open`, `send`, `attach`, `touch`, and note what was `written`; the rest is the
+   * owner's alone.
+   */
   readonly fence: number;
   readonly ops: readonly Op[];
 }
@@ -183,14 +198,19 @@ export type CommitOutcome =
       readonly kind: "committed";
       readonly appended: readonly EventPlace[];
       readonly begun: readonly EventPlace[];
+      /** In shared logs alone: as it is after the commit. */
+      readonly holding?: Holding;
     }
   /** Another call holds the key: the `open` was refused, nothing changed [C X-03]. */
   | { readonly kind: "claimed"; readonly claim: Claim }
-  /** The responses alone fill `maxBytes`: the `open` was refused, nothing changed [C W-03]. */
+  /**
+   * The responses alone fill `maxBytes` and the `open` was refused [C W-03], or the inbox is full;
+   * nothing changed.
+   */
   | { readonly kind: "full" }
   /** The session is unknown or over; nothing changed. */
   | { readonly kind: "absent" }
-  /** A newer owner holds the session; nothing changed [C N-02]. */
+  /** The fence is not that of the owner; nothing changed [C N-02]. */
   | { readonly kind: "fenced" };
 
 export interface LoggedEvent {
@@ -213,14 +233,22 @@ export interface Gap {
   readonly retained: EventPlace;
 }
 
+/** What a viewport has to know besides, as it is at the moment of the read; in shared logs alone. */
+export interface Seen {
+  /** The session is over: what the read does not give will never come. */
+  readonly ended?: EndReason;
+  /** The newest viewport that was attached to the stream. */
+  readonly viewer?: string;
+}
+
 export type ReadOutcome =
   /** The events after the cursor, oldest first; none: the cursor is at the head of a live stream. */
-  | { readonly kind: "events"; readonly events: readonly LoggedEvent[] }
+  | ({ readonly kind: "events"; readonly events: readonly LoggedEvent[] } & Seen)
   | { readonly kind: "gap"; readonly gap: Gap }
   /** The cursor carries another session's tag. */
   | { readonly kind: "foreign" }
   /** The cursor is at the end of a finished stream. */
-  | { readonly kind: "finished" }
+  | ({ readonly kind: "finished" } & Seen)
   /** No such session. A session that is over still answers until its events are purged. */
   | { readonly kind: "absent" };
 
@@ -258,6 +286,8 @@ export interface LogSettings {
   readonly onEvicted?: (eviction: Eviction) => void;
   /** Source of incarnations, 8 characters of `0-9a-z`; by default a random one. */
   readonly randomIncarnation?: () => string;
+  /** Of shared logs: how long a node lives without renewal, milliseconds; by default 10 s. */
+  readonly leaseMs?: number;
 }
 
 export interface SweepOutcome {
@@ -273,8 +303,11 @@ export interface EventLog {
   readonly durability: Durability;
   /** Where it is, for people: `sqlite:./holdfast.db`. */
   readonly location: string;
+  /** Set when many nodes may hold the log at once. */
+  readonly shared?: SharedLog;
   /**
-   * Take the log over: a fresh incarnation begins.
+   * Take the log over: a fresh incarnation begins. A shared log is joined as a new node, and a
+   * fresh incarnation begins for each session when it is taken over.
    *
    * @throws {@link LogError} `ERR_LOG_LOCKED`, `ERR_LOG_CORRUPT`, `ERR_LOG_NEWER`,
    * `ERR_LOG_UNAVAILABLE`
@@ -316,8 +349,10 @@ export interface EventLog {
   /** How many sessions are live: of one principal, or in all. */
   liveSessions(principal?: string): Promise<number>;
   /**
-   * Call `wake` after each commit that appended to this stream, finished it or evicted from it, or
-   * that ended its session: soon after the commit took effect, never before `commit` returned.
+   * Call `wake` after each commit that appended to this stream, finished it, evicted from it or
+   * attached a viewport to it, or that ended its session: soon after the commit took effect, never
+   * before `commit` returned. In a shared log whatever node made it; a lost message between nodes
+   * delays the wake, and is no reason that it never comes.
    *
    * @returns ends it; may be called again
    */

@@ -21,6 +21,7 @@ export type {
   ReadLimit,
   ReadOutcome,
   RestLimits,
+  Seen,
   SessionId,
   SessionState,
   StreamState,
@@ -48,11 +49,24 @@ export {
   windowEndMs,
 } from "./log-time.ts";
 export { memoryLog } from "./memory-log.ts";
+export { type MemoryStore, type MemoryStoreOptions, memoryStore } from "./memory-store.ts";
 export {
   type Before,
   type Plan,
+  type PlannedEntry,
   type PlannedEvent,
   planCommit,
   type Refused,
   type Touch,
 } from "./plan.ts";
+export {
+  type AcquireOutcome,
+  type Holding,
+  type InboxEntry,
+  inboxBytesMax,
+  inboxEntriesMax,
+  leaseMsDefault,
+  type NodeId,
+  type SharedLog,
+  type TakeOutcome,
+} from "./shared-log.ts";

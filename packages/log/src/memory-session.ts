@@ -16,6 +16,7 @@ import type { EvictionTally } from "./eviction-tally.ts";
 import { placeAt, pruneRuns } from "./incarnations.ts";
 import { windowEndMs } from "./log-time.ts";
 import type { Plan } from "./plan.ts";
+import type { InboxEntry, NodeId } from "./shared-log.ts";
 
 export interface MemoryEvent {
   readonly stream: MemoryStream;
@@ -49,9 +50,22 @@ export interface MemorySession {
   endedAtMs: number | undefined;
   /** Only the tombstone is left. */
   isPurged: boolean;
+  /** The node that owns it, its fencing token, and the incarnation under which it appends. */
+  owner: NodeId | undefined;
+  fence: number;
+  incarnation: string;
+  /** Entries for the owner, oldest first; those up to `takenThrough` are with it already. */
+  readonly inbox: InboxEntry[];
+  inboxBytes: number;
+  inboxHead: number;
+  takenThrough: number;
 }
 
-export function emptySession(state: SessionState): MemorySession {
+export function emptySession(
+  state: SessionState,
+  owner: NodeId | undefined,
+  incarnation: string,
+): MemorySession {
   return {
     state,
     streams: new Map(),
@@ -64,6 +78,13 @@ export function emptySession(state: SessionState): MemorySession {
     responseBytes: 0,
     endedAtMs: undefined,
     isPurged: false,
+    owner,
+    fence: 1,
+    incarnation,
+    inbox: [],
+    inboxBytes: 0,
+    inboxHead: 0,
+    takenThrough: 0,
   };
 }
 
@@ -219,6 +240,8 @@ export function purge(session: MemorySession): void {
   session.running.clear();
   session.bytes = 0;
   session.responseBytes = 0;
+  session.inbox.length = 0;
+  session.inboxBytes = 0;
   session.isPurged = true;
   session.state = { ...session.state, data: "", nextStream: 0 };
 }

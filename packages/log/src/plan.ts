@@ -24,6 +24,7 @@ import {
   type LedgerEntry,
   settleKey,
 } from "./ledger-draft.ts";
+import { inboxBytesMax, inboxEntriesMax } from "./shared-log.ts";
 
 /** What a plan must know of the log; looked up only as far as the operations need it. */
 export interface Before {
@@ -39,6 +40,21 @@ export interface Before {
   readonly incarnation: string;
   readonly wallMs: number;
   readonly bytesMax: number;
+  /** Set in a shared log. */
+  readonly shared?: {
+    /** The session's newest fencing token, and the one that came with the commit. */
+    readonly fence: number;
+    readonly shownFence: number;
+    /** What waits in the inbox. */
+    readonly entries: number;
+    readonly bytes: number;
+  };
+}
+
+/** An entry for the inbox of the owner. */
+export interface PlannedEntry {
+  readonly text: string;
+  readonly stream: number | undefined;
 }
 
 export interface PlannedEvent {
@@ -69,6 +85,7 @@ export interface Plan {
   readonly events: readonly PlannedEvent[];
   readonly appended: readonly EventPlace[];
   readonly begun: readonly EventPlace[];
+  readonly sent: readonly PlannedEntry[];
 }
 
 interface Draft {
@@ -81,12 +98,14 @@ interface Draft {
   readonly events: PlannedEvent[];
   readonly appended: EventPlace[];
   readonly begun: EventPlace[];
+  readonly sent: PlannedEntry[];
   responseBytesAdded: number;
+  sentBytes: number;
 }
 
 /** Outcomes of a commit that changes nothing. */
 export type Refused =
-  | { readonly kind: "absent" | "full" }
+  | { readonly kind: "absent" | "full" | "fenced" }
   | { readonly kind: "claimed"; readonly claim: Claim };
 
 /** @throws AssertionError when an operation makes no sense in the state that it meets */
@@ -96,6 +115,7 @@ export function planCommit(before: Before, ops: readonly Op[]): Plan | Refused {
   assert(!isCreated || before.session === undefined, "create: the session was there before");
   const session = isCreated ? created(before, first) : before.session;
   if (session === undefined || session.ended !== undefined) return { kind: "absent" };
+  if (!isCreated && isFenced(before, ops)) return { kind: "fenced" };
   const draft: Draft = {
     before,
     session,
@@ -106,7 +126,9 @@ export function planCommit(before: Before, ops: readonly Op[]): Plan | Refused {
     events: [],
     appended: [],
     begun: [],
+    sent: [],
     responseBytesAdded: 0,
+    sentBytes: 0,
   };
   if (isCreated) begin(draft, standaloneStream, []);
   for (const op of isCreated ? ops.slice(1) : ops) {
@@ -114,14 +136,27 @@ export function planCommit(before: Before, ops: readonly Op[]): Plan | Refused {
       assert.fail(`${op.op}: the session was ended in this commit`);
     }
     if (op.op === "open" && isFull(draft)) return { kind: "full" };
-    apply(draft, op);
-    const claim = op.op === "open" ? claimKeys(draft.ledger, op.stream, op.calls) : undefined;
+    if (op.op === "send" && isInboxFull(draft)) return { kind: "full" };
+    if (op.op !== "open") {
+      apply(draft, op);
+      continue;
+    }
+    const claim = claimKeys(draft.ledger, open(draft, op), op.calls);
     if (claim !== undefined) return { kind: "claimed", claim };
   }
-  const { touch, ledger, streams, news, events, appended, begun } = draft;
-  const claims = [...ledger.entries.values()];
-  const { session: after } = draft;
-  return { kind: "planned", session: after, touch, claims, streams, news, events, appended, begun };
+  const { touch, ledger, streams, news, events, appended, begun, sent } = draft;
+  const changes = { claims: [...ledger.entries.values()], streams, news, events, sent };
+  return { kind: "planned", session: draft.session, touch, ...changes, appended, begun };
+}
+
+/** What any node may do, owner or not [C N-01]. */
+const ofAnyNode: ReadonlySet<Op["op"]> = new Set(["open", "send", "attach", "touch", "written"]);
+
+/** [C N-02] "the store refuses appends with an older token" */
+function isFenced({ shared }: Before, ops: readonly Op[]): boolean {
+  if (shared === undefined) return false;
+  const { fence, shownFence } = shared;
+  return shownFence === 0 ? !ops.every(({ op }) => ofAnyNode.has(op)) : shownFence !== fence;
 }
 
 function created(before: Before, op: Extract<Op, { op: "create" }>): SessionState {
@@ -135,22 +170,32 @@ function isFull(draft: Draft): boolean {
   return draft.before.responseBytes() + draft.responseBytesAdded >= draft.before.bytesMax;
 }
 
-function apply(draft: Draft, op: Op): void {
+function isInboxFull({ before, sent, sentBytes }: Draft): boolean {
+  if (before.shared === undefined) assert.fail("send: the log is not shared");
+  const { entries, bytes } = before.shared;
+  return entries + sent.length >= inboxEntriesMax || bytes + sentBytes >= inboxBytesMax;
+}
+
+/** @returns the number of the new stream */
+function open(draft: Draft, op: Extract<Op, { op: "open" }>): number {
+  const stream = op.stream === "next" ? draft.session.nextStream : op.stream;
+  if (stream < draft.session.nextStream) assert.fail(`open: ${stream} is not new`);
+  if (op.calls.length === 0) assert.fail(`open: stream ${stream} has no call`);
+  begin(
+    draft,
+    stream,
+    op.calls.map((call) => ({ ...call, state: "running" })),
+  );
+  return stream;
+}
+
+function apply(draft: Draft, op: Exclude<Op, { op: "open" }>): void {
   switch (op.op) {
     case "create":
       assert.fail("create: only the first operation of a commit can be it");
       break;
     case "record":
       draft.session = { ...draft.session, data: op.data };
-      break;
-    case "open":
-      if (op.stream < draft.session.nextStream) assert.fail(`open: ${op.stream} is not new`);
-      if (op.calls.length === 0) assert.fail(`open: stream ${op.stream} has no call`);
-      begin(
-        draft,
-        op.stream,
-        op.calls.map((call) => ({ ...call, state: "running" })),
-      );
       break;
     case "append":
       append(draft, op);
@@ -171,6 +216,17 @@ function apply(draft: Draft, op: Op): void {
     }
     case "touch":
       draft.touch = { isUsed: op.isUsed || draft.touch?.isUsed === true };
+      break;
+    case "send": {
+      const stream = draft.begun.at(-1)?.stream;
+      draft.sent.push({ text: op.text, stream: stream === standaloneStream ? undefined : stream });
+      draft.sentBytes += Buffer.byteLength(op.text);
+      break;
+    }
+    case "attach":
+      if (draft.before.shared === undefined) assert.fail("attach: the log is not shared");
+      put(draft, { ...streamOf(draft, op.stream), viewer: op.viewer });
+      draft.news.add(op.stream);
       break;
     case "end":
       draft.session = { ...draft.session, ended: op.reason };

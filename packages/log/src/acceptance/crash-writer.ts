@@ -4,7 +4,9 @@
  * The n-th commit appends the pair `n a`, `n b` to stream 1, and every third one opens and answers
  * a stream of its own as well. On stdout: `ready`, then `acknowledged n` for each.
  */
+import { setTimeout } from "node:timers/promises";
 import type { Clock, EventLog, Op, SessionId } from "../event-log.ts";
+import { fencesOf } from "./fences.ts";
 
 export const crashSession = "crash" as SessionId;
 export const crashTag = "c4a54c4a54c4a54c";
@@ -17,8 +19,11 @@ const clock: Clock = { monotonicMs: () => performance.now(), wallMs: () => Date.
 /** Never returns: run it in a process of its own, and kill that. */
 export async function writeUntilKilled(log: EventLog): Promise<never> {
   const retention = { windowMs: 3_600_000, maxEvents: 1_000_000, maxBytes: 1_000_000_000 };
-  await log.open({ retention, clock, idempotencyTtlMs: 3_600_000 });
-  const commit = (ops: readonly Op[]) => log.commit(crashSession, { fence: 0, ops });
+  // Of a shared log: what the writer owned is soon free when it was killed.
+  await log.open({ retention, clock, idempotencyTtlMs: 3_600_000, leaseMs: 200 });
+  const fences = fencesOf(log, () => setTimeout(20));
+  const commit = async (ops: readonly Op[]) =>
+    log.commit(crashSession, { fence: await fences.of(crashSession), ops });
   if ((await log.session(crashSession)) === undefined) {
     await commit([{ op: "create", tag: crashTag, principal: "", data: "" }, open(1)]);
   }

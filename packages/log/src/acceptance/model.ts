@@ -20,6 +20,9 @@ import type {
   StreamState,
 } from "../event-log.ts";
 import { memoryLog } from "../memory-log.ts";
+import { memoryStore } from "../memory-store.ts";
+import type { Holding, NodeId } from "../shared-log.ts";
+import { type Fences, fencesOf } from "./fences.ts";
 import type { LogHarness } from "./harness.ts";
 import { cursorOf, keyNames, opsOf, type Step, sessionNames, steps } from "./model-steps.ts";
 import { creation } from "./scene.ts";
@@ -52,7 +55,15 @@ export function compareWithModel(name: string, harness: LogHarness, { runs }: Mo
 /** One log with what it told of evictions. */
 interface Side {
   log: EventLog;
+  fences: Fences;
   readonly evictions: Eviction[];
+}
+
+const never = () => Promise.reject(new Error("another node holds the session"));
+
+/** Not open yet. */
+function sideOf(log: EventLog): Side {
+  return { log, fences: fencesOf(log, never), evictions: [] };
 }
 
 interface Pair {
@@ -69,16 +80,18 @@ interface Pair {
 async function openPair(harness: LogHarness): Promise<Pair> {
   const clock = fakeClock();
   const place = await harness.place();
-  const model: Side = { log: memoryLog(), evictions: [] };
-  const subject: Side = { log: place.log(), evictions: [] };
+  const isShared = harness.shared !== undefined;
+  const model = sideOf(isShared ? memoryLog(memoryStore()) : memoryLog());
+  const subject = sideOf(place.log());
   let opened = 0;
   const open = async () => {
     opened += 1;
     // The same for both: places can be compared as they are.
     const incarnation = `run${String(opened).padStart(5, "0")}`;
-    for (const { log, evictions } of [model, subject]) {
-      const onEvicted = (eviction: Eviction) => void evictions.push(eviction);
-      await log.open({
+    for (const side of [model, subject]) {
+      const onEvicted = (eviction: Eviction) => void side.evictions.push(eviction);
+      side.fences = fencesOf(side.log, never);
+      await side.log.open({
         ...{ retention, idempotencyTtlMs, clock, onEvicted },
         randomIncarnation: () => incarnation,
       });
@@ -147,10 +160,13 @@ async function commit(pair: Pair, session: SessionId, ops: Commit["ops"]): Promi
 }
 
 async function submit(pair: Pair, session: SessionId, commit: Commit): Promise<void> {
-  const [expected, actual] = await Promise.allSettled([
-    pair.model.log.commit(session, commit),
-    pair.subject.log.commit(session, commit),
-  ]);
+  const [expected, actual] = await Promise.allSettled(
+    [pair.model, pair.subject].map(async ({ log, fences }) => {
+      const outcome = await log.commit(session, { ...commit, fence: await fences.of(session) });
+      return outcome.kind === "committed" ? ownedOrNot(log, outcome) : outcome;
+    }),
+  );
+  if (expected === undefined || actual === undefined) throw new Error("a log was not asked");
   if (expected.status === "rejected") {
     expect(actual).toMatchObject({ reason: { message: expected.reason.message } });
     return;
@@ -175,8 +191,11 @@ async function read(pair: Pair, step: Extract<Step, { step: "read" }>): Promise<
 }
 
 async function compareSession(pair: Pair, session: SessionId): Promise<void> {
-  const expected = await pair.model.log.session(session);
-  expect(await pair.subject.log.session(session)).toEqual(expected);
+  const [expected, state] = await both(pair, async (log) => {
+    const found = await log.session(session);
+    return found && ownedOrNot(log, found);
+  });
+  expect(state).toEqual(expected);
   for (const state of await streamsOf(pair, expected)) {
     expect(await pair.subject.log.stream(session, state.stream)).toEqual(state);
   }
@@ -193,6 +212,14 @@ async function compareLedger(pair: Pair): Promise<void> {
     const [expected, actual] = await both(pair, (log) => log.liveSessions(principal));
     expect(actual).toBe(expected);
   }
+}
+
+/** Nodes have names of their own: said is whether the session is this log's. */
+function ownedOrNot<What extends { readonly holding?: Holding }>(log: EventLog, what: What): What {
+  const { holding } = what;
+  if (holding === undefined) return what;
+  const owner = (holding.owner === log.shared?.node ? "mine" : "another") as NodeId;
+  return { ...what, holding: { ...holding, owner } };
 }
 
 /** What the model says, and what the subject does. */

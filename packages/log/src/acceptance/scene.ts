@@ -17,6 +17,7 @@ import type {
   StreamState,
 } from "../event-log.ts";
 import { placeAt } from "../incarnations.ts";
+import { type Fences, fencesOf } from "./fences.ts";
 import type { LogHarness, LogPlace } from "./harness.ts";
 
 export const roomy: Retention = { windowMs: 60_000, maxEvents: 1_000, maxBytes: 1_000_000 };
@@ -60,21 +61,31 @@ export async function openScene(
   const clock = fakeClock();
   const evictions: Eviction[] = [];
   let log = place.log();
-  const open = () =>
-    log.open({
+  let fences: Fences;
+  const leaseMs = harness.shared?.leaseMs ?? 0;
+  const open = () => {
+    fences = fencesOf(log, async () => harness.shared?.pass(place, leaseMs, clock));
+    return log.open({
       retention: { ...roomy, ...retention },
       idempotencyTtlMs,
       clock,
       onEvicted: (eviction) => void evictions.push(eviction),
+      ...(harness.shared && { leaseMs }),
     });
+  };
   await open();
   onDispose(async () => {
     await log.close();
     await place.remove();
   });
 
-  const attempt: Scene["attempt"] = (session, ops, id) =>
-    log.commit(session, { fence: 0, ops, ...(id === undefined ? {} : { id }) });
+  const attempt: Scene["attempt"] = (session, ops, id) => {
+    const commit = (fence: number) =>
+      log.commit(session, { fence, ops, ...(id === undefined ? {} : { id }) });
+    const fence = fences.of(session);
+    // At once where it is known: commits take effect in the order of their calls.
+    return typeof fence === "number" ? commit(fence) : fence.then(commit);
+  };
   const commit: Scene["commit"] = async (session, ...ops) => {
     const outcome = await attempt(session, ops);
     if (outcome.kind !== "committed") throw new Error(`not committed but ${outcome.kind}`);
@@ -99,6 +110,8 @@ export async function openScene(
     create: async (name) => {
       const session = name as SessionId;
       await commit(session, creation(name));
+      // So that what follows is committed when it is called.
+      await fences.of(session);
       return session;
     },
     open: async (session, stream, calls = 1) => {
@@ -141,19 +154,19 @@ export function creation(name: string): Op {
   return { op: "create", tag: tagOf(name), principal: `owner of ${name}`, data: `data of ${name}` };
 }
 
-export function opening(stream: number, calls = 1): Op {
+export function opening(stream: number | "next", calls = 1): Op {
   return { op: "open", stream, calls: Array.from({ length: calls }, (_, i) => callOf(stream, i)) };
 }
 
 /** A call under an idempotency key. */
-export function keyed(stream: number, key: string, claim: Partial<KeyClaim> = {}): Op {
+export function keyed(stream: number | "next", key: string, claim: Partial<KeyClaim> = {}): Op {
   const whole: KeyClaim = { scope: "all", key, digest: "digest", isRerun: false, ...claim };
   return { op: "open", stream, calls: [{ ...callOf(stream, 0), claim: whole }] };
 }
 
-export function callOf(stream: number, index: number): Call {
+export function callOf(stream: number | "next", index: number): Call {
   const call = {
-    id: `${stream * 10 + index}`,
+    id: `${(stream === "next" ? 0 : stream) * 10 + index}`,
     method: "tools/call",
     startedAtMs: 1_700_000_000_000,
   };
