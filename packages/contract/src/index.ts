@@ -37,6 +37,17 @@ export {
   standaloneStream,
 } from "./event-id.ts";
 export {
+  elementsOf,
+  locate,
+  type Member,
+  membersOf,
+  type Span,
+  skipBlank,
+  stringEnd,
+} from "./json/locate.ts";
+export { numbered } from "./json/numbered.ts";
+export { type Edit, removeMember, replaceAt, setMember, splice, textAt } from "./json/splice.ts";
+export {
   type GapPlaces,
   gapNotification,
   type LostCall,

@@ -1,8 +1,7 @@
 /**
  * A client's messages as the session takes them: parsed once for what routing needs, text kept.
  */
-import { nameOf, parseMessage } from "@holdfast/contract";
-import { textAt } from "./json/splice.ts";
+import { nameOf, parseMessage, textAt } from "@holdfast/contract";
 
 export interface IncomingRequest {
   readonly kind: "request";

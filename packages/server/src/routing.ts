@@ -3,9 +3,8 @@
  *
  * Pure over the session's tables: what it returns is carried out elsewhere.
  */
-import { parseMessage, standaloneStream } from "@holdfast/contract";
+import { parseMessage, replaceAt, standaloneStream, textAt } from "@holdfast/contract";
 import type { InFlightCall, InFlightCalls } from "./calls.ts";
-import { replaceAt, textAt } from "./json/splice.ts";
 
 /** A server-to-client request that waits for its answer [C X-06]. */
 export interface Question {

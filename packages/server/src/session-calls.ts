@@ -6,14 +6,12 @@
  *
  * Each ends exactly once: answered, cancelled, or with an unknown outcome [C X-05].
  */
-import type { EventPlace, OutcomeUnknownReason } from "@holdfast/contract";
+import { type EventPlace, locate, type OutcomeUnknownReason, splice } from "@holdfast/contract";
 import type { CommitOutcome, KeyClaim, Op } from "@holdfast/log";
 import { type AppendOp, type CallPlace, type ResponseOp, unknownOutcome } from "./answers.ts";
 import { type InFlightCall, InFlightCalls, recordOf } from "./calls.ts";
 import type { CommitQueue } from "./commit-queue.ts";
 import type { IncomingNotification, IncomingRequest } from "./incoming.ts";
-import { locate } from "./json/locate.ts";
-import { splice } from "./json/splice.ts";
 import type { UpstreamDesk } from "./upstream-desk.ts";
 
 /** Calls that have a stream, and wait to be handed to the upstream. */

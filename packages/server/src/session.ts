@@ -9,7 +9,13 @@
  *     initializing ──answered──▶ live ──end──▶ ending ──committed──▶ ended
  *          └──refused, upstream lost──▶ ending
  */
-import { isPrimedVersion, resumeCapabilityKey, standaloneStream } from "@holdfast/contract";
+import {
+  isPrimedVersion,
+  replaceAt,
+  resumeCapabilityKey,
+  setMember,
+  standaloneStream,
+} from "@holdfast/contract";
 import type { CommitOutcome, EndReason, SessionId } from "@holdfast/log";
 import {
   type AppendOp,
@@ -23,7 +29,6 @@ import {
 import type { InFlightCall } from "./calls.ts";
 import { CommitQueue } from "./commit-queue.ts";
 import type { IncomingNotification, IncomingRequest, IncomingResponse } from "./incoming.ts";
-import { replaceAt, setMember } from "./json/splice.ts";
 import { bounds } from "./options.ts";
 import { Repeatable } from "./repeatable.ts";
 import { Rest } from "./rest.ts";

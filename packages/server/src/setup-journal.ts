@@ -2,7 +2,7 @@
  * Bringing a fresh upstream to where a session is [C S-07]: it hears `initialize`, `initialized`,
  * the log level and the subscriptions again; the client hears nothing of it.
  */
-import { numbered } from "./json/numbered.ts";
+import { numbered } from "@holdfast/contract";
 import type { SessionData } from "./session-data.ts";
 import type { Upstream } from "./upstream.ts";
 

@@ -3,11 +3,9 @@
  * from there belongs. It writes nothing by itself; its host appends.
  */
 
+import { elementsOf, numbered, replaceAt } from "@holdfast/contract";
 import { type AppendOp, unfetchedQuestion } from "./answers.ts";
 import type { InFlightCall, InFlightCalls } from "./calls.ts";
-import { elementsOf } from "./json/locate.ts";
-import { numbered } from "./json/numbered.ts";
-import { replaceAt } from "./json/splice.ts";
 import { Questions } from "./questions.ts";
 import { type Question, type Route, route } from "./routing.ts";
 import type { RuntimeContext } from "./runtime-context.ts";

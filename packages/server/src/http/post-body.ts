@@ -2,9 +2,8 @@
  * The body of a POST: read within its limit, parsed, and told apart into messages.
  */
 import { isUtf8 } from "node:buffer";
-import { allowsArrays } from "@holdfast/contract";
+import { allowsArrays, elementsOf } from "@holdfast/contract";
 import { type Incoming, readIncoming } from "../incoming.ts";
-import { elementsOf } from "../json/locate.ts";
 import type { Exchange } from "./endpoint.ts";
 import { accepts, checkContentType } from "./negotiation.ts";
 import { type Rejection, reject } from "./rejection.ts";

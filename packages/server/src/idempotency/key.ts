@@ -2,9 +2,8 @@
  * The idempotency key of a POST: the IETF header, or a field of `_meta` from hosts that set no
  * headers [C X-03].
  */
-import { idempotencyHeader } from "@holdfast/contract";
+import { idempotencyHeader, removeMember } from "@holdfast/contract";
 import { type Incoming, type IncomingRequest, metaOf } from "../incoming.ts";
-import { removeMember } from "../json/splice.ts";
 
 export const idempotencyMetaKey = "dev.holdfast/idempotency-key";
 

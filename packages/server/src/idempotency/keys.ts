@@ -10,11 +10,11 @@
  *          ├─ unknown, safe to repeat ──▶ open with claim again, taking it over
  *          └─ else: open without ──▶ wait for the running call, or answer at once
  */
+import { replaceAt } from "@holdfast/contract";
 import type { Claim, KeyClaim } from "@holdfast/log";
 import { responseTo, unknownOutcome } from "../answers.ts";
 import type { InFlightCall } from "../calls.ts";
 import type { IncomingRequest } from "../incoming.ts";
-import { replaceAt } from "../json/splice.ts";
 import type { RuntimeContext } from "../runtime-context.ts";
 import type { Session } from "../session.ts";
 import type { OpenedCalls, OpenOutcome } from "../session-calls.ts";

@@ -2,9 +2,9 @@
  * The payload of a call, for telling a repetition from another call under the same key [C X-03]:
  * method and params without `_meta`, compared as JSON values.
  */
+
 import { createHash } from "node:crypto";
-import { skipBlank, stringEnd } from "../json/locate.ts";
-import { removeMember, textAt } from "../json/splice.ts";
+import { removeMember, skipBlank, stringEnd, textAt } from "@holdfast/contract";
 
 /** Objects and arrays within each other that a payload may have. */
 export const payloadDepthMax = 1_000;
