@@ -28,11 +28,26 @@ type Part =
   | { readonly part: "written"; readonly pick: number; readonly position: number }
   | { readonly part: "record" }
   | { readonly part: "touch"; readonly isUsed: boolean }
+  | { readonly part: "next"; readonly calls: number }
+  | { readonly part: "send"; readonly size: number }
+  | { readonly part: "attach"; readonly pick: number }
   | { readonly part: "end" };
 
 export type Step =
   | { readonly step: "create"; readonly session: number }
-  | { readonly step: "commit"; readonly session: number; readonly parts: readonly Part[] }
+  | {
+      readonly step: "commit";
+      readonly session: number;
+      readonly parts: readonly Part[];
+      /** As a node that does not own the session. */
+      readonly isUnfenced?: boolean;
+    }
+  | {
+      readonly step: "take";
+      readonly session: number;
+      readonly isAgain: boolean;
+      readonly limit: ReadLimit;
+    }
   | { readonly step: "repeat"; readonly back: number }
   | {
       readonly step: "read";
@@ -113,6 +128,42 @@ const limits = fc.record({
   sessions: fc.constant(sessionNames.length),
 });
 
+const limit = fc.record({ events: fc.integer({ min: 1, max: 9 }), bytes: fc.nat({ max: 200 }) });
+
+/** What any node may do in a shared log. */
+const partOfAny: fc.Arbitrary<Part> = fc.oneof(
+  fc.record({ part: fc.constant("next" as const), calls: fc.integer({ min: 1, max: 3 }) }),
+  fc.record({ part: fc.constant("send" as const), size: small }),
+  fc.record({ part: fc.constant("attach" as const), pick }),
+);
+
+const sharedStep: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      step: fc.constant("commit" as const),
+      session,
+      parts: fc.array(
+        fc.oneof({ weight: 9, arbitrary: partOfAny }, { weight: 1, arbitrary: part }),
+        {
+          minLength: 1,
+          maxLength: 4,
+        },
+      ),
+      isUnfenced: fc.boolean(),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      step: fc.constant("take" as const),
+      session,
+      isAgain: fc.boolean(),
+      limit,
+    }),
+  },
+);
+
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ step: fc.constant("create" as const), session }) },
   {
@@ -142,7 +193,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       session,
       pick,
       twist,
-      limit: fc.record({ events: fc.integer({ min: 1, max: 9 }), bytes: fc.nat({ max: 200 }) }),
+      limit,
     }),
   },
   {
@@ -157,12 +208,13 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ step: fc.constant("reopen" as const) }) },
 );
 
-export const steps: fc.Arbitrary<Step[]> = fc.array(step, {
-  minLength: 1,
-  maxLength: 60,
+export function steps(isShared: boolean): fc.Arbitrary<Step[]> {
+  const one = isShared
+    ? fc.oneof({ weight: 2, arbitrary: step }, { weight: 1, arbitrary: sharedStep })
+    : step;
   // As many as are allowed, as often as few: by itself fast-check prefers short lists.
-  size: "max",
-});
+  return fc.array(one, { minLength: 1, maxLength: 60, size: "max" });
+}
 
 /** @param states - of the session's streams, rising; none if the session is not there */
 export function opsOf(
@@ -215,6 +267,13 @@ export function opsOf(
         return { op: "record", data: `after ${next}` };
       case "touch":
         return { op: "touch", isUsed: one.isUsed };
+      case "next":
+        next += 1;
+        return { ...opening(next - 1, one.calls), stream: "next" };
+      case "send":
+        return { op: "send", text: "s".repeat(one.size) };
+      case "attach":
+        return { op: "attach", stream: stream(one.pick), viewer: `viewer ${one.pick}` };
       case "end":
         return { op: "end", reason: "ended" };
     }

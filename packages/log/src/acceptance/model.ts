@@ -40,7 +40,7 @@ export function compareWithModel(name: string, harness: LogHarness, { runs }: Mo
   describe(`event log: ${name}`, () => {
     afterEach(disposeAll);
     test(`${verifies("E-02", "E-08", "R-01", "R-03", "R-04", "R-05", "R-06", "W-01", "W-03", "W-04", "S-02", "S-04", "X-03")}does what the memory log does`, async () => {
-      const property = fc.asyncProperty(steps, async (given) => {
+      const property = fc.asyncProperty(steps(harness.shared !== undefined), async (given) => {
         const pair = await openPair(harness);
         for (const step of given) await takeStep(pair, step);
         for (const session of sessionNames) await compareSession(pair, session as SessionId);
@@ -66,13 +66,23 @@ function sideOf(log: EventLog): Side {
   return { log, fences: fencesOf(log, never), evictions: [] };
 }
 
+interface Made {
+  readonly session: SessionId;
+  readonly commit: Commit;
+  readonly isUnfenced: boolean;
+}
+
 interface Pair {
   readonly clock: FakeClock;
   readonly model: Side;
   readonly subject: Side;
   /** Every place that was given out. */
   readonly known: EventPlace[];
-  readonly commits: { readonly session: SessionId; readonly commit: Commit }[];
+  readonly commits: Made[];
+  /** How many there ever were. */
+  made: number;
+  /** Of each session: the numbers with which the inbox was asked last, and is to be asked next. */
+  readonly taken: Map<SessionId, readonly [before: number, newest: number]>;
   reopen(): Promise<void>;
   close(): Promise<void>;
 }
@@ -103,7 +113,7 @@ async function openPair(harness: LogHarness): Promise<Pair> {
     await place.remove();
   });
   return {
-    ...{ clock, model, subject, known: [], commits: [] },
+    ...{ clock, model, subject, known: [], commits: [], made: 0, taken: new Map() },
     reopen: async () => {
       await model.log.close();
       await subject.log.close();
@@ -125,11 +135,14 @@ async function takeStep(pair: Pair, step: Step): Promise<void> {
     case "commit": {
       const session = nameOf(step.session);
       const state = await pair.model.log.session(session);
-      return commit(pair, session, opsOf(step.parts, state, await streamsOf(pair, state)));
+      const ops = opsOf(step.parts, state, await streamsOf(pair, state));
+      return commit(pair, session, ops, step.isUnfenced);
     }
+    case "take":
+      return take(pair, step);
     case "repeat": {
       const again = pair.commits.at(-1 - step.back);
-      if (again !== undefined) await submit(pair, again.session, again.commit);
+      if (again !== undefined) await submit(pair, again);
       return;
     }
     case "read":
@@ -145,24 +158,32 @@ async function takeStep(pair: Pair, step: Step): Promise<void> {
       return compareEvictions(pair);
     case "reopen":
       await pair.reopen();
-      // Attempts do not outlive the process that may repeat them.
+      // Attempts do not outlive the process that may repeat them, nor what was taken its owner.
       pair.commits.length = 0;
+      pair.taken.clear();
       return;
   }
 }
 
-async function commit(pair: Pair, session: SessionId, ops: Commit["ops"]): Promise<void> {
-  const one: Commit = { id: `commit ${pair.commits.length}`, fence: 0, ops };
-  pair.commits.push({ session, commit: one });
-  await submit(pair, session, one);
+async function commit(
+  pair: Pair,
+  session: SessionId,
+  ops: Commit["ops"],
+  isUnfenced = false,
+): Promise<void> {
+  pair.made += 1;
+  const one = { session, commit: { id: `commit ${pair.made}`, fence: 0, ops }, isUnfenced };
+  pair.commits.push(one);
+  await submit(pair, one);
   await compareSession(pair, session);
   await compareLedger(pair);
 }
 
-async function submit(pair: Pair, session: SessionId, commit: Commit): Promise<void> {
+async function submit(pair: Pair, { session, commit, isUnfenced }: Made): Promise<void> {
   const [expected, actual] = await Promise.allSettled(
     [pair.model, pair.subject].map(async ({ log, fences }) => {
-      const outcome = await log.commit(session, { ...commit, fence: await fences.of(session) });
+      const fence = isUnfenced ? 0 : await fences.of(session);
+      const outcome = await log.commit(session, { ...commit, fence });
       return outcome.kind === "committed" ? ownedOrNot(log, outcome) : outcome;
     }),
   );
@@ -177,6 +198,22 @@ async function submit(pair: Pair, session: SessionId, commit: Commit): Promise<v
   }
   await new Promise((resolve) => setImmediate(resolve));
   compareEvictions(pair);
+}
+
+async function take(pair: Pair, step: Extract<Step, { step: "take" }>): Promise<void> {
+  const session = nameOf(step.session);
+  const [before, newest] = pair.taken.get(session) ?? [0, 0];
+  const after = step.isAgain ? before : newest;
+  const [expected, actual] = await Promise.all(
+    [pair.model, pair.subject].map(async ({ log, fences }) => {
+      const outcome = await log.shared?.take(session, await fences.of(session), after, step.limit);
+      if (outcome?.kind !== "taken") return { kind: outcome?.kind, entries: [] };
+      // Nodes have names of their own.
+      return { kind: outcome.kind, entries: outcome.entries.map(({ from: _, ...entry }) => entry) };
+    }),
+  );
+  expect(actual).toEqual(expected);
+  pair.taken.set(session, [after, expected?.entries.at(-1)?.number ?? after]);
 }
 
 async function read(pair: Pair, step: Extract<Step, { step: "read" }>): Promise<void> {

@@ -154,7 +154,7 @@ export function creation(name: string): Op {
   return { op: "create", tag: tagOf(name), principal: `owner of ${name}`, data: `data of ${name}` };
 }
 
-export function opening(stream: number | "next", calls = 1): Op {
+export function opening(stream: number | "next", calls = 1): Op & { readonly op: "open" } {
   return { op: "open", stream, calls: Array.from({ length: calls }, (_, i) => callOf(stream, i)) };
 }
 
