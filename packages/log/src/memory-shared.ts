@@ -91,7 +91,9 @@ export class MemoryShared implements SharedLog {
   async release(id: SessionId, fence: number): Promise<void> {
     this.#host.fresh();
     const session = this.#store.sessions.get(id);
-    if (session?.fence === fence) session.owner = undefined;
+    if (session?.fence !== fence || session.owner === undefined) return;
+    session.owner = undefined;
+    queueMicrotask(() => wakeOwner(this.#store, session));
   }
 
   async take(id: SessionId, fence: number, after: number, limit: ReadLimit): Promise<TakeOutcome> {
@@ -142,9 +144,12 @@ export function putEntries(
   }
 }
 
-/** Tell the owner that its inbox has something. */
+/** Tell the owner that the inbox has something; without an owner, everyone. */
 export function wakeOwner(store: MemoryStore, session: MemorySession): void {
-  for (const wake of [...(store.liveNode(session.owner)?.wakes ?? [])]) wake(session.state.session);
+  const ids = session.owner === undefined ? [...store.nodes.keys()] : [session.owner];
+  for (const id of ids) {
+    for (const wake of [...(store.liveNode(id)?.wakes ?? [])]) wake(session.state.session);
+  }
 }
 
 export function holdingOf(session: MemorySession): Holding {

@@ -94,7 +94,10 @@ export interface SharedLog {
    * incarnation begins, and the entries that the former owner took leave the inbox.
    */
   acquire(session: SessionId): Promise<AcquireOutcome>;
-  /** Own it no more; does nothing when another owns it by now. */
+  /**
+   * Own it no more; does nothing when another owns it by now. Every node is told, so that one that
+   * shows the session may take it over at once.
+   */
   release(session: SessionId, fence: number): Promise<void>;
   /**
    * Take the next entries of the inbox, in order, within the limit (at least one, however large):
@@ -105,8 +108,9 @@ export interface SharedLog {
    */
   take(session: SessionId, fence: number, after: number, limit: ReadLimit): Promise<TakeOutcome>;
   /**
-   * Call `wake` with a session that this node owns soon after its inbox got an entry; it may be
-   * called without cause, and is called again while entries wait that a lost message announced.
+   * Call `wake` with a session soon after its inbox got an entry, if this node owns it or it was
+   * released and nobody does, and soon after it was released. It may be called without cause, and is
+   * called again while entries wait that a lost message announced, on the node that owns them.
    *
    * @returns ends it; may be called again
    */

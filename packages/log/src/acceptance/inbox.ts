@@ -29,6 +29,28 @@ export function inbox<Place extends LogPlace>(harness: NodesHarness<Place>): voi
       ]);
     });
 
+    test(`${verifies("D-02", "N-03")}a session that was released is told to every node, and so is what it gets then`, async () => {
+      const all = await openNodes(harness, 3);
+      const [a, b, c] = [nth(all, 0), nth(all, 1), nth(all, 2)];
+      const session = await a.create("a");
+      const others = [b, c];
+      const told = () =>
+        Promise.all(
+          others.map(({ shared }) => {
+            const { promise, resolve } = Promise.withResolvers<string>();
+            const leave = shared.followInbox((which) => resolve(which));
+            return promise.finally(leave);
+          }),
+        );
+      const ofRelease = told();
+      await a.shared.release(session, 1);
+      expect(await ofRelease).toEqual([session, session]);
+      const ofEntry = told();
+      await a.commit(session, 0, send("for whoever is next"));
+      expect(await ofEntry).toEqual([session, session]);
+      expect(textsOf(await b.take(session, await b.own(session)))).toEqual(["for whoever is next"]);
+    });
+
     test(`${verifies("N-02")}what was taken is gone, and given again when the answer was lost`, async () => {
       const all = await openNodes(harness, 1);
       const a = nth(all, 0);
