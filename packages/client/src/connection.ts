@@ -13,6 +13,7 @@ import { Inbox } from "./inbox.ts";
 import type { Settings } from "./options.ts";
 import { restoredSession, type Session } from "./sessions/session.ts";
 import { SessionRunner } from "./sessions/session-runner.ts";
+import type { StateChange } from "./state/client-state.ts";
 import { type StateWriter, stateWriter } from "./state/state-writer.ts";
 import { type WireIds, wireIds } from "./state/wire-ids.ts";
 import { eventsBetween, streamOf } from "./streams/cursors.ts";
@@ -22,14 +23,27 @@ import type { StreamAction, StreamRules } from "./streams/stream-machine.ts";
 
 /** The application, as it is reached. Never throws. */
 export interface AppSide {
-  handOn(message: object): void;
+  /**
+   * @param came - how it came; undefined: nobody sent it, it is made here
+   * @returns a promise when there is no room for more
+   */
+  handOn(message: object, came: Came | undefined): Promise<void> | undefined;
   onError(error: Error): void;
   onGap(gap: Gap): void;
-  onUnknownOutcome(outcome: UnknownOutcome): void;
+  /** @param response - what tells it as an answer of the call */
+  onUnknownOutcome(outcome: UnknownOutcome, response: object): void;
   onSessionEnded(ended: SessionEnded): void;
   onParked(parked: Parked): void;
   onResumed(): void;
   onContract(report: ContractReport): void;
+}
+
+/** A message on its way from the server to the application. */
+export interface Came {
+  /** As the application gets it. */
+  text(): string;
+  readonly stream: Stream;
+  readonly changes: readonly StateChange[];
 }
 
 export type Stream = PostStream | StandaloneStream;
@@ -50,6 +64,7 @@ export class Connection {
   readonly #byCall = new Map<number, PostStream>();
   readonly inbox: Inbox;
   readonly sessions: SessionRunner;
+  #room: Promise<void> | undefined;
 
   /** @throws ClientError as `ClientState.open` */
   constructor(settings: Settings, app: AppSide) {
@@ -91,6 +106,22 @@ export class Connection {
   /** The response to a call has come, on whichever stream. */
   settle(wireId: number): void {
     this.streamOf(wireId)?.runner.dispatch({ type: "settled" });
+  }
+
+  /** Set while the application has no room: nothing more is read before it resolves. */
+  get room(): Promise<void> | undefined {
+    return this.#room;
+  }
+
+  /** A message goes to the application. */
+  handOn(message: object, came?: Came): void {
+    const room = this.app.handOn(message, came);
+    if (room === undefined) return;
+    this.#room = room;
+    const free = () => {
+      if (this.#room === room) this.#room = undefined;
+    };
+    room.then(free, free);
   }
 
   /** [C K-08] before any later event of that stream. */

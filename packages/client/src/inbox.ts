@@ -3,15 +3,18 @@
  * that is for nobody any more is dropped: ids on the wire are never used again [C K-14].
  */
 import {
+  elementsOf,
   type JsonObject,
   type Message,
   type NotificationMessage,
   parseMessage,
   type RequestId,
+  replaceAt,
 } from "@holdfast/contract";
 import { endOf } from "./calls/outcomes.ts";
-import type { Connection, Stream } from "./connection.ts";
+import type { Came, Connection, Stream } from "./connection.ts";
 import { type Session, setupAfter, storedOf } from "./sessions/session.ts";
+import type { StateChange } from "./state/client-state.ts";
 
 /** Requests of servers that were not answered yet; older ones are forgotten. */
 const questionsMax = 10_000;
@@ -27,9 +30,15 @@ export class Inbox {
 
   /**
    * @param isRepeat - it was handed on before: only a response that is still waited for counts
+   * @param changes - how it moves the cursor
    * @returns whether anything was handed on
    */
-  text(data: string, stream: Stream, isRepeat: boolean): boolean {
+  text(
+    data: string,
+    stream: Stream,
+    isRepeat: boolean,
+    changes: readonly StateChange[] = [],
+  ): boolean {
     let value: unknown;
     try {
       value = JSON.parse(data);
@@ -37,25 +46,31 @@ export class Inbox {
       this.#connection.app.onError(new SyntaxError("An event holds something that is no JSON."));
       return false;
     }
-    return this.value(value, stream, isRepeat);
+    // 2025-03-26 has arrays of messages.
+    if (!Array.isArray(value))
+      return this.#value(value, { text: () => data, stream, changes }, isRepeat);
+    const spans = elementsOf(data);
+    const handedOn = value.map((one, index) => {
+      const text = () => data.slice(spans[index]?.start, spans[index]?.end);
+      // The cursor moves with the last of them.
+      const came = { text, stream, changes: index === value.length - 1 ? changes : [] };
+      return this.#value(one, came, isRepeat);
+    });
+    return handedOn.some((isNews) => isNews);
   }
 
-  value(value: unknown, stream: Stream, isRepeat: boolean): boolean {
-    // 2025-03-26 has arrays of messages.
-    if (Array.isArray(value)) {
-      return value.map((one) => this.value(one, stream, isRepeat)).some((isNews) => isNews);
-    }
+  #value(value: unknown, came: Came, isRepeat: boolean): boolean {
     const message = parseMessage(value);
     if (message.kind === "invalid") {
       this.#connection.app.onError(new SyntaxError(`No message: ${message.problem}`));
       return false;
     }
-    if (message.kind === "response") return this.#response(message);
+    if (message.kind === "response") return this.#response(message, came);
     if (isRepeat) return false;
     // A message that was understood is an object.
     return message.kind === "request"
-      ? this.#question(message.id, value as JsonObject, stream.session)
-      : this.#notification(message, value as JsonObject, stream);
+      ? this.#question(message.id, value as JsonObject, came)
+      : this.#notification(message, value as JsonObject, came);
   }
 
   /** The session that asked; once. */
@@ -66,7 +81,7 @@ export class Inbox {
     return session;
   }
 
-  #response(response: Extract<Message, { kind: "response" }>): boolean {
+  #response(response: Extract<Message, { kind: "response" }>, came: Came): boolean {
     const { ledger, annotations, sessions, writer, settings } = this.#connection;
     const call = ledger.find(response.id);
     if (call === undefined) return false;
@@ -80,36 +95,44 @@ export class Inbox {
         writer.after({ change: "putSession", session: storedOf(current, settings.url) });
       }
     }
+    const { wireId, caller } = call;
+    if (caller.kind === "app") {
+      const text = () => replaceAt(came.text(), ["id"], JSON.stringify(caller.id));
+      call.came = { ...came, text, changes: [...came.changes, { change: "dropCall", wireId }] };
+    }
     ledger.end(call, endOf(response));
     this.#connection.settle(call.wireId);
     return true;
   }
 
-  #question(id: RequestId, raw: JsonObject, session: Session): boolean {
-    this.#questions.set(JSON.stringify(id), session);
+  #question(id: RequestId, raw: JsonObject, came: Came): boolean {
+    this.#questions.set(JSON.stringify(id), came.stream.session);
     if (this.#questions.size > questionsMax) {
       const [oldest] = this.#questions.keys();
       if (oldest !== undefined) this.#questions.delete(oldest);
     }
-    this.#connection.app.handOn(raw);
+    this.#connection.handOn(raw, came);
     return true;
   }
 
-  #notification(message: NotificationMessage, raw: JsonObject, stream: Stream): boolean {
-    const { app, annotations } = this.#connection;
-    if (message.method === "notifications/progress") return this.#progress(message);
+  #notification(message: NotificationMessage, raw: JsonObject, came: Came): boolean {
+    const { annotations } = this.#connection;
+    if (message.method === "notifications/progress") return this.#progress(message, came);
     if (message.method === "notifications/tools/list_changed") annotations.forget();
-    if (message.method === "notifications/message") this.#noteGap(message, stream);
-    app.handOn(raw);
+    if (message.method === "notifications/message") this.#noteGap(message, came.stream);
+    this.#connection.handOn(raw, came);
     return true;
   }
 
   /** Tokens on the wire are the ids of calls. */
-  #progress({ method, params }: NotificationMessage): boolean {
+  #progress({ method, params }: NotificationMessage, came: Came): boolean {
     const caller = this.#connection.ledger.find(params?.progressToken)?.caller;
     if (caller?.kind !== "app" || caller.progressToken === undefined) return false;
     const { progressToken } = caller;
-    this.#connection.app.handOn({ jsonrpc: "2.0", method, params: { ...params, progressToken } });
+    const path = ["params", "progressToken"];
+    const text = () => replaceAt(came.text(), path, JSON.stringify(progressToken));
+    const message = { jsonrpc: "2.0", method, params: { ...params, progressToken } };
+    this.#connection.handOn(message, { ...came, text });
     return true;
   }
 

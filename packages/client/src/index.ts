@@ -16,6 +16,7 @@ export {
   HttpStatusError,
 } from "./client-errors.ts";
 export type {
+  Arrival,
   Clock,
   FetchLike,
   Headers,
@@ -35,4 +36,5 @@ export {
 } from "./state/client-state.ts";
 export { type FileStateOptions, fileState } from "./state/file-state.ts";
 export { memoryState } from "./state/memory-state.ts";
+export { emptyState, type StateModel, stateModel } from "./state/state-model.ts";
 export { type PendingCall, ResumableClientTransport } from "./transport.ts";

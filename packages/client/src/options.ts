@@ -2,11 +2,12 @@
 import {
   defaultReconnectPolicy,
   type ReconnectPolicy,
+  type RequestId,
   worstCaseReconnectMs,
 } from "@holdfast/contract";
 import type { ContractReport, Gap, Parked, SessionEnded, UnknownOutcome } from "./app-events.ts";
 import { ClientError } from "./client-errors.ts";
-import type { ClientState } from "./state/client-state.ts";
+import type { ClientState, StateChange } from "./state/client-state.ts";
 import { memoryState } from "./state/memory-state.ts";
 
 /** As of the SDKs, so that their middleware (OAuth among it) fits around it. */
@@ -26,8 +27,19 @@ export interface ResumableClientOptions {
   readonly gapRecovery?: "oldest" | "head";
   /** [C K-11] a window that is too short is an error of `connect`, not a warning. */
   readonly strict?: boolean;
-  /** [C K-10] false: a call like one of an earlier process runs again; default true. */
-  readonly reattach?: boolean;
+  /**
+   * [C K-10] What becomes of the calls of an earlier process: an identical call gets their outcome
+   * (true, the default), or runs again (false). `by-id`: they are this process's own, under the ids
+   * that they had; for who keeps its own ledger, and never uses an id twice.
+   */
+  readonly reattach?: boolean | "by-id";
+  /**
+   * Each message of the server as text, in place of `onmessage`; unknown outcomes are told by
+   * `onUnknownOutcome` alone.
+   *
+   * @returns a promise when there is no room: nothing more is read before it resolves
+   */
+  readonly onText?: (arrival: Arrival) => Promise<void> | undefined;
   /** Events are lost; comes before any later event of that stream [C K-08]. */
   readonly onGap?: (gap: Gap) => void;
   /** A call ended, and nobody knows whether it ran [C X-05]. */
@@ -39,6 +51,16 @@ export interface ResumableClientOptions {
   readonly onContract?: (report: ContractReport) => void;
   /** For tests: time, chance and limits. */
   readonly internals?: Partial<Internals>;
+}
+
+/** A message of the server, as it came. */
+export interface Arrival {
+  /** JSON, byte for byte but for ids and progress tokens, which are the application's. */
+  readonly text: string;
+  /** The request on whose stream it came. */
+  readonly related: RequestId | undefined;
+  /** What the state is told for this message, after this: who keeps both can do so at once. */
+  readonly changes: readonly StateChange[];
 }
 
 export interface Clock {
@@ -74,14 +96,20 @@ export interface Settings {
   readonly worstCaseMs: number;
   readonly gapRecovery: "oldest" | "head";
   readonly isStrict: boolean;
-  readonly isReattaching: boolean;
+  readonly reattach: boolean | "by-id";
   readonly app: AppListeners;
   readonly internals: Internals;
 }
 
 export type AppListeners = Pick<
   ResumableClientOptions,
-  "onGap" | "onUnknownOutcome" | "onSessionEnded" | "onParked" | "onResumed" | "onContract"
+  | "onGap"
+  | "onUnknownOutcome"
+  | "onSessionEnded"
+  | "onParked"
+  | "onResumed"
+  | "onContract"
+  | "onText"
 >;
 
 const defaultInternals: Internals = {
@@ -115,7 +143,7 @@ export function settle(url: string | URL, options: ResumableClientOptions): Sett
     worstCaseMs: worstCaseReconnectMs(policy),
     gapRecovery,
     isStrict: options.strict ?? false,
-    isReattaching: options.reattach ?? true,
+    reattach: options.reattach ?? true,
     app: options,
     internals: { ...defaultInternals, ...options.internals },
   };

@@ -9,11 +9,12 @@ import {
   parseMessage,
   type RequestMessage,
   type ResponseMessage,
+  replaceAt,
 } from "@holdfast/contract";
 import { handOnOutcome } from "./calls/call-ends.ts";
 import { requestDigest } from "./calls/identical.ts";
 import { callsMax } from "./calls/ledger.ts";
-import { appCall } from "./calls/new-call.ts";
+import { appCall, type Written } from "./calls/new-call.ts";
 import { ClientError } from "./client-errors.ts";
 import type { Connection } from "./connection.ts";
 import type { Session } from "./sessions/session.ts";
@@ -25,6 +26,8 @@ export interface SendOptions {
   readonly resumptionToken?: string | undefined;
   /** Sent with this message alone, unless the transport has headers of the same names. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** The same message as JSON: sent byte for byte but for its id and progress token. */
+  readonly text?: string | undefined;
 }
 
 /** @returns resolves when the answer to the POST has begun, or the call has ended */
@@ -48,13 +51,15 @@ export async function sendMessage(
     case "invalid":
       throw new ClientError("ERR_CLIENT_OPTION", `No message: ${message.problem}`);
     case "request":
-      if (message.method === "initialize") return connection.sessions.initialize(message.id, body);
+      if (message.method === "initialize") {
+        return connection.sessions.initialize(message.id, { message: body, text: options.text });
+      }
       if (attach(connection, message, body)) return;
-      return sendRequest(connection, message, body, options.headers);
+      return sendRequest(connection, message, body, options);
     case "notification":
-      return sendNotification(connection, message, body);
+      return sendNotification(connection, message, { message: body, text: options.text });
     case "response":
-      return sendAnswer(connection, message, body);
+      return sendAnswer(connection, message, { message: body, text: options.text });
   }
 }
 
@@ -62,14 +67,14 @@ function sendRequest(
   connection: Connection,
   { id }: RequestMessage,
   body: JsonObject,
-  headers: Readonly<Record<string, string>> = {},
+  { headers = {}, text }: SendOptions,
 ): Promise<void> {
   const { ledger, sessions } = connection;
   if (ledger.size >= callsMax) {
     throw new ClientError("ERR_NOT_RUN", `More than ${callsMax} calls are in flight.`);
   }
   const { current } = sessions;
-  const call = appCall(connection, id, body, current.capability);
+  const call = appCall(connection, id, { message: body, text }, current.capability);
   const onAccepted = () => {
     call.isAccepted = true;
     call.sent.resolve();
@@ -89,7 +94,7 @@ function attach(
   { id, method, params }: RequestMessage,
   body: JsonObject,
 ): boolean {
-  if (!connection.settings.isReattaching || isRepeatableMethod(method)) return false;
+  if (connection.settings.reattach !== true || isRepeatableMethod(method)) return false;
   const claim = connection.recovered.claim(requestDigest(method, params));
   if (claim === undefined) return false;
   const { call, outcome } = claim;
@@ -103,7 +108,7 @@ function attach(
 function sendNotification(
   connection: Connection,
   message: NotificationMessage,
-  body: JsonObject,
+  body: Written,
 ): Promise<void> {
   switch (message.method) {
     case "notifications/initialized":
@@ -121,7 +126,7 @@ function sendNotification(
 async function cancel(
   connection: Connection,
   { params }: NotificationMessage,
-  body: JsonObject,
+  { message, text }: Written,
 ): Promise<void> {
   const call = connection.ledger.findByAppId(params?.requestId);
   // It has ended already.
@@ -131,15 +136,17 @@ async function cancel(
   connection.ledger.end(call, { kind: "cancelled" });
   connection.settle(call.wireId);
   if (!isSent) return;
-  const named = { ...body, params: { ...params, requestId: call.wireId } };
-  await post(connection, stream.session, named, true);
+  const named = { ...message, params: { ...params, requestId: call.wireId } };
+  const namedText =
+    text === undefined ? text : replaceAt(text, ["params", "requestId"], String(call.wireId));
+  await post(connection, stream.session, { message: named, text: namedText }, true);
 }
 
 /** [C X-06] on any connection, but in the session that asked. */
 async function sendAnswer(
   connection: Connection,
   { id }: ResponseMessage,
-  body: JsonObject,
+  body: Written,
 ): Promise<void> {
   const session = connection.inbox.takeQuestion(id);
   if (session === undefined || session.standing === "over") return;
@@ -149,7 +156,7 @@ async function sendAnswer(
 function post(
   connection: Connection,
   session: Session,
-  body: JsonObject,
+  body: Written,
   isBound: boolean,
 ): Promise<void> {
   // A session that is over has nobody who could hear it.

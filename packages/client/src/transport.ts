@@ -6,7 +6,7 @@
 import type { RequestId } from "@holdfast/contract";
 import type { RecoveredCall } from "./calls/recovered.ts";
 import { ClientError } from "./client-errors.ts";
-import { Connection } from "./connection.ts";
+import { type Came, Connection } from "./connection.ts";
 import { type ResumableClientOptions, type Settings, settle } from "./options.ts";
 import { type SendOptions, sendMessage } from "./outbox.ts";
 import type { StreamPlace } from "./streams/stream-machine.ts";
@@ -64,10 +64,13 @@ export class ResumableClientTransport {
     }
     const { app } = this.#settings;
     this.#connection = new Connection(this.#settings, {
-      handOn: (message) => this.#guard(() => this.onmessage?.(message)),
+      handOn: (message, came) => this.#handOn(message, came),
       onError: (error) => this.#report(error),
       onGap: (gap) => this.#guard(() => app.onGap?.(gap)),
-      onUnknownOutcome: (outcome) => this.#guard(() => app.onUnknownOutcome?.(outcome)),
+      onUnknownOutcome: (outcome, response) => {
+        if (app.onText === undefined) this.#guard(() => this.onmessage?.(response));
+        this.#guard(() => app.onUnknownOutcome?.(outcome));
+      },
       onSessionEnded: (ended) => this.#guard(() => app.onSessionEnded?.(ended)),
       onParked: (parked) => this.#guard(() => app.onParked?.(parked)),
       onResumed: () => this.#guard(() => app.onResumed?.()),
@@ -128,6 +131,21 @@ export class ResumableClientTransport {
     const connection = this.#connection;
     if (connection !== undefined && connection.sessions.place !== "closed") return connection;
     throw new ClientError("ERR_CLIENT_CLOSED", "The transport is not open.");
+  }
+
+  #handOn(message: object, came: Came | undefined): Promise<void> | undefined {
+    const { onText } = this.#settings.app;
+    if (onText === undefined) {
+      this.#guard(() => this.onmessage?.(message));
+      return undefined;
+    }
+    let room: Promise<void> | undefined;
+    const text = came?.text() ?? JSON.stringify(message);
+    const [related] = came?.stream.requestIds() ?? [];
+    this.#guard(() => {
+      room = onText({ text, related, changes: came?.changes ?? [] });
+    });
+    return room;
   }
 
   /** What the application throws is its own affair: the stream goes on. */

@@ -9,6 +9,8 @@ export interface ScriptedRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** Of a POST; an empty object else. */
   readonly body: RpcBody;
+  /** The same, as it was sent. */
+  readonly text: string;
   /** The client has given it up. */
   isAborted(): boolean;
   isAnswered(): boolean;
@@ -79,6 +81,7 @@ function scripted(
     method: init.method ?? "GET",
     headers: Object.fromEntries(new Headers(init.headers)),
     body: typeof init.body === "string" ? (JSON.parse(init.body) as RpcBody) : {},
+    text: typeof init.body === "string" ? init.body : "",
     isAborted: () => init.signal?.aborted === true,
     isAnswered: () => isAnswered,
     stream: (headers = {}) => {

@@ -51,6 +51,7 @@ export function tellUnknown(
 /** To the application, under the id that it knows. */
 export function handOnOutcome(connection: Connection, call: Call, outcome: CallOutcome): void {
   if (call.caller.kind !== "app") return;
-  connection.app.handOn(responseOf(outcome, call.caller.id));
-  if (outcome.kind === "unknown") connection.app.onUnknownOutcome(outcome.outcome);
+  const response = responseOf(outcome, call.caller.id);
+  if (outcome.kind === "unknown") connection.app.onUnknownOutcome(outcome.outcome, response);
+  else connection.handOn(response, call.came);
 }

@@ -3,6 +3,7 @@
  * wire, and what is noted of each in the state. What goes over the wire is elsewhere.
  */
 import type { JsonObject, LostCall, RequestId } from "@holdfast/contract";
+import type { Came } from "../connection.ts";
 import type { StoredCall } from "../state/client-state.ts";
 import type { StateWriter } from "../state/state-writer.ts";
 import { type CallEnd, type CallOutcome, outcomeOf } from "./outcomes.ts";
@@ -27,6 +28,8 @@ export interface Call {
   sent: PromiseWithResolvers<void>;
   /** The answer has begun: what still goes wrong is told by a message. */
   isAccepted: boolean;
+  /** Set when its response is here: how that came. */
+  came?: Came;
   /** Once. */
   readonly onEnd: (end: CallEnd) => void;
 }

@@ -1,12 +1,12 @@
 /** Takes up the ledger of earlier processes [C K-10]: what ended is kept, what did not goes on. */
-import type { JsonObject } from "@holdfast/contract";
+import type { JsonObject, RequestId } from "@holdfast/contract";
 import type { Connection } from "../connection.ts";
 import { freshSession, type Session } from "../sessions/session.ts";
-import type { LedgerEntry, StoredState } from "../state/client-state.ts";
+import type { LedgerEntry, StoredCall, StoredState } from "../state/client-state.ts";
 import { PostStream } from "../streams/post-stream.ts";
 import { callSubject } from "../streams/subjects.ts";
 import { endCall } from "./call-ends.ts";
-import type { Call } from "./ledger.ts";
+import type { Call, Caller } from "./ledger.ts";
 import type { CallOutcome } from "./outcomes.ts";
 
 /** @param sessions - of this server, as they were restored */
@@ -30,12 +30,13 @@ export function loadLedger(
 }
 
 function loadEntry(connection: Connection, entry: LedgerEntry, sessions: readonly Session[]): void {
-  const call = restoredCall(connection, entry);
+  const isOurs = connection.settings.reattach === "by-id" && !entry.isTold;
+  const call = restoredCall(connection, entry, isOurs);
   if (entry.outcome !== null) {
     const outcome = JSON.parse(entry.outcome) as CallOutcome;
     return connection.recovered.add(call, outcome, !entry.isTold);
   }
-  if (!entry.isTold) connection.recovered.add(call, undefined, true);
+  if (!entry.isTold && !isOurs) connection.recovered.add(call, undefined, true);
   connection.ledger.add(call);
   const home = sessions.find(({ key }) => key === entry.call.session);
   const session = home ?? lostSession(entry);
@@ -51,15 +52,27 @@ function lostSession({ call }: LedgerEntry): Session {
   return { ...freshSession(call.session, {}), standing: "over" };
 }
 
-function restoredCall(connection: Connection, { call: stored, isTold }: LedgerEntry): Call {
+function restoredCall(
+  connection: Connection,
+  { call: stored, isTold }: LedgerEntry,
+  isOurs: boolean,
+): Call {
+  const message = JSON.parse(stored.body) as JsonObject;
   const sent = Promise.withResolvers<void>();
   // Nobody sent it here.
   sent.promise.catch(() => {});
   const call: Call = {
     ...{ wireId: stored.wireId, stored, sent, isAccepted: true },
-    message: JSON.parse(stored.body) as JsonObject,
-    caller: { kind: isTold ? "told" : "gone" },
+    message,
+    caller: isOurs ? ownCaller(stored, message) : { kind: isTold ? "told" : "gone" },
     onEnd: (end) => endCall(connection, call, end),
   };
   return call;
+}
+
+/** This process's own, under the id that it had; who gave it a progress token gave it its id. */
+function ownCaller({ appId }: StoredCall, { params }: JsonObject): Caller {
+  const id = JSON.parse(appId) as RequestId;
+  const { progressToken } = Object((Object(params) as JsonObject)._meta) as JsonObject;
+  return { kind: "app", id, progressToken: progressToken === undefined ? undefined : id };
 }

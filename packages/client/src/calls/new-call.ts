@@ -4,6 +4,7 @@ import {
   isRepeatableMethod,
   type JsonObject,
   nameOf,
+  numbered,
   parseMessage,
   type RequestId,
   type ResumeCapability,
@@ -16,16 +17,23 @@ import { requestDigest } from "./identical.ts";
 import type { Call } from "./ledger.ts";
 import type { CallEnd } from "./outcomes.ts";
 
+/** A message of the application. */
+export interface Written {
+  readonly message: JsonObject;
+  /** As the application wrote it; undefined: it is for us to write. */
+  readonly text?: string | undefined;
+}
+
 /**
  * A call of the application.
  *
- * @param message - a request, as the application wrote it
+ * @param written - a request
  * @param intercept - is shown the end first, and hands it on
  */
 export function appCall(
   connection: Connection,
   id: RequestId,
-  message: JsonObject,
+  { message, text }: Written,
   capability: ResumeCapability | null,
   intercept: (end: CallEnd, handOn: (end: CallEnd) => void) => void = (end, handOn) => handOn(end),
 ): Call {
@@ -33,8 +41,9 @@ export function appCall(
   const { onWire, progressToken } = rewritten(message, wireId);
   const isSafeByNature = connection.annotations.isSafe(message);
   const hasKeys = capability?.idempotency !== undefined;
+  const body = text === undefined ? JSON.stringify(onWire) : numbered(text, wireId);
   const stored = storedCall(connection, onWire, {
-    ...{ wireId, appId: JSON.stringify(id) },
+    ...{ wireId, appId: JSON.stringify(id), body },
     idempotencyKey: hasKeys ? randomBytes(16).toString("hex") : null,
     isSafe: isSafeByNature || hasKeys,
     isSafeAcross: isSafeByNature || keysReachAcross(capability),
@@ -61,7 +70,8 @@ export function internalCall(
   const message = { jsonrpc: "2.0", id: wireId, method, params };
   const isSafe = isRepeatableMethod(method);
   const stored = storedCall(connection, message, {
-    ...{ wireId, appId: String(wireId), idempotencyKey: null, isSafe, isSafeAcross: isSafe },
+    ...{ wireId, appId: String(wireId), body: JSON.stringify(message) },
+    ...{ idempotencyKey: null, isSafe, isSafeAcross: isSafe },
   });
   const sent = Promise.withResolvers<void>();
   // Nobody called `send` for it: its rejection, when the transport is closed, is for nobody.
@@ -77,7 +87,7 @@ export function internalCall(
 function storedCall(
   { settings }: Connection,
   message: JsonObject,
-  facts: Pick<StoredCall, "wireId" | "appId" | "idempotencyKey" | "isSafe" | "isSafeAcross">,
+  facts: Omit<StoredCall, "session" | "method" | "name" | "digest" | "startedAtMs">,
 ): StoredCall {
   const parsed = parseMessage(message);
   const method = String(message.method);
@@ -88,7 +98,6 @@ function storedCall(
     method,
     name: (parsed.kind === "invalid" ? undefined : nameOf(parsed)) ?? null,
     digest: requestDigest(method, Object(message.params) as JsonObject),
-    body: JSON.stringify(message),
     startedAtMs: settings.internals.clock.wallMs(),
   };
 }

@@ -13,7 +13,8 @@ export interface HttpRequest {
 
 export type HttpAnswer = { readonly sessionId: string | null } & (
   | { readonly kind: "stream"; readonly body: ReadableStream<Uint8Array> | null }
-  | { readonly kind: "json"; readonly value: unknown }
+  /** JSON, of whatever. */
+  | { readonly kind: "json"; readonly text: string }
   | { readonly kind: "tooLarge" }
   /** 2xx with nothing in it that is asked for. */
   | { readonly kind: "accepted"; readonly status: number; readonly contentType: string | null }
@@ -115,8 +116,7 @@ async function readAnswer(response: Response, internals: Internals): Promise<Htt
   if (media === "application/json") {
     const { text, isCut } = await readText(body, internals.eventCharsMax);
     if (isCut) return { kind: "tooLarge", sessionId };
-    const value = parseJson(text);
-    if (value !== undefined) return { kind: "json", value, sessionId };
+    if (isJson(text)) return { kind: "json", text, sessionId };
   } else {
     await body?.cancel();
   }
@@ -141,11 +141,12 @@ async function readText(
   return { text: pieces.join("") + decoder.decode(), isCut: false };
 }
 
-function parseJson(text: string): unknown {
+function isJson(text: string): boolean {
   try {
-    return JSON.parse(text);
+    JSON.parse(text);
+    return true;
   } catch {
-    return undefined;
+    return false;
   }
 }
 

@@ -14,6 +14,8 @@ export interface ViewportSink {
   retry(ms: number): void;
   /** [C E-06] `: at <id>`. @returns true: events were swallowed on the way [C K-13] */
   isLoss(id: string): boolean;
+  /** A promise while there is no room: nothing is read before it resolves. */
+  room(): Promise<void> | undefined;
 }
 
 export type ViewportEnd = ClosedBy<string> | { readonly kind: "tooLarge" };
@@ -60,6 +62,7 @@ export async function showViewport(
   if (signal.aborted) onAbort();
   try {
     while (end === undefined) {
+      await sink.room();
       const { done, value } = await source.read();
       if (done) break;
       watch.onByte();

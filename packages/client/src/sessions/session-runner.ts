@@ -4,6 +4,7 @@
  */
 import type { JsonObject } from "@holdfast/contract";
 import { isSameJson } from "../calls/identical.ts";
+import type { Written } from "../calls/new-call.ts";
 import { ClientError } from "../client-errors.ts";
 import type { Connection, Stream } from "../connection.ts";
 import type { HttpOutcome } from "../http/exchange.ts";
@@ -87,9 +88,9 @@ export class SessionRunner {
   }
 
   /** The application initializes; resolves when it has its answer. */
-  initialize(id: string | number, message: JsonObject): Promise<void> {
-    const params = Object(message.params) as JsonObject;
-    const sent = this.#setup.ask(id, message);
+  initialize(id: string | number, written: Written): Promise<void> {
+    const params = Object(written.message.params) as JsonObject;
+    const sent = this.#setup.ask(id, written);
     const restored = this.#restored;
     this.#restored = [];
     // Where the server names no sessions there is none to come back to.
@@ -106,8 +107,8 @@ export class SessionRunner {
   }
 
   /** The application has its answer to initialize, and says so. */
-  initialized(message: JsonObject): Promise<void> {
-    return this.#setup.initialized(message);
+  initialized(written: Written): Promise<void> {
+    return this.#setup.initialized(written);
   }
 
   /** The application ends the session [C S-08]. */

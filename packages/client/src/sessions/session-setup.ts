@@ -4,7 +4,7 @@
  */
 import type { JsonObject, RequestId } from "@holdfast/contract";
 import type { Call } from "../calls/ledger.ts";
-import { appCall, internalCall } from "../calls/new-call.ts";
+import { appCall, internalCall, type Written } from "../calls/new-call.ts";
 import type { CallEnd } from "../calls/outcomes.ts";
 import { ClientError, HttpStatusError } from "../client-errors.ts";
 import type { Connection } from "../connection.ts";
@@ -21,7 +21,7 @@ import { deleteSession } from "./single-exchange.ts";
 /** The application's initialize, until it is answered. */
 interface Asked {
   readonly id: RequestId;
-  readonly message: JsonObject;
+  readonly written: Written;
   readonly sent: PromiseWithResolvers<void>;
 }
 
@@ -37,9 +37,9 @@ export class SessionSetup {
     this.#runner = runner;
   }
 
-  ask(id: RequestId, message: JsonObject): Promise<void> {
+  ask(id: RequestId, written: Written): Promise<void> {
     const sent = Promise.withResolvers<void>();
-    this.#asked = { id, message, sent };
+    this.#asked = { id, written, sent };
     return sent.promise;
   }
 
@@ -50,9 +50,9 @@ export class SessionSetup {
     this.#isAdopted = false;
     const { current } = this.#runner;
     if (current.standing !== "over") this.#runner.book.drain(current);
-    const params = Object(asked.message.params) as JsonObject;
+    const params = Object(asked.written.message.params) as JsonObject;
     const session = freshSession(this.#connection.ids.next(), params);
-    const call = appCall(this.#connection, asked.id, asked.message, null, (end, handOn) =>
+    const call = appCall(this.#connection, asked.id, asked.written, null, (end, handOn) =>
       this.#established(session, end, handOn),
     );
     call.sent.promise.then(asked.sent.resolve, asked.sent.reject);
@@ -82,7 +82,7 @@ export class SessionSetup {
     if (asked === undefined) return;
     if (broken !== undefined) return asked.sent.reject(broken);
     const { id } = asked;
-    this.#connection.app.handOn({ jsonrpc: "2.0", id, result: current.result });
+    this.#connection.handOn({ jsonrpc: "2.0", id, result: current.result });
     asked.sent.resolve();
     this.#runner.releaseQueue();
   }
@@ -102,7 +102,7 @@ export class SessionSetup {
       if (end.kind !== "result") return failed(end);
       fill(session, end.result);
       const initialized = { jsonrpc: "2.0", method: "notifications/initialized" };
-      this.#send(initialized, session, true).then(
+      this.#send({ message: initialized }, session, true).then(
         () => this.#renewed(session, before),
         (error: Error) => failed({ kind: "refused", error }),
       );
@@ -121,9 +121,9 @@ export class SessionSetup {
   }
 
   /** The application's `notifications/initialized`. */
-  async initialized(message: JsonObject): Promise<void> {
+  async initialized(written: Written): Promise<void> {
     // The stored session had its own, long ago.
-    if (!this.#isAdopted) await this.#send(message, this.#runner.current, false);
+    if (!this.#isAdopted) await this.#send(written, this.#runner.current, false);
     this.#runner.isListening = true;
     this.#runner.listen();
   }
@@ -176,9 +176,9 @@ export class SessionSetup {
     );
   }
 
-  #send(message: object, session: Session, isSetup: boolean): Promise<void> {
+  #send(written: Written, session: Session, isSetup: boolean): Promise<void> {
     const done = Promise.withResolvers<void>();
-    const subject = oneWaySubject(message, { isBound: true, isSetup }, done);
+    const subject = oneWaySubject(written, { isBound: true, isSetup }, done);
     const stream = new PostStream(this.#connection, session, subject);
     stream.runner.dispatch({ type: "start", attempt: "post" });
     return done.promise;

@@ -1,7 +1,7 @@
 /**
  * What the client keeps over the death of its process [C K-03]: sessions, cursors, the ledger of
  * calls, and how far ids were given out. The interface, and the shapes; two implementations are
- * beside this file. Synchronous, since nothing may leave before it is noted.
+ * beside this file. Nothing leaves before it is noted.
  */
 import type { JsonObject } from "@holdfast/contract";
 
@@ -97,11 +97,12 @@ export interface ClientState {
    */
   reserveIds(): number;
   /**
-   * Make changes, all or none; durable when it returns.
+   * Make changes, all or none, in the order of the commits; durable when it returns, or when the
+   * promise that it returns resolves.
    *
    * @throws ClientError `ERR_STATE_UNAVAILABLE`
    */
-  commit(changes: readonly StateChange[]): void;
+  commit(changes: readonly StateChange[]): void | Promise<void>;
   close(): void;
 }
 

@@ -16,7 +16,7 @@ export interface StateWriter {
   close(): void;
 }
 
-/** @param onError - a write that failed; what it held is tried again with the next */
+/** @param onError - a write that failed; what a state refused at once is tried again */
 export function stateWriter(state: ClientState, onError: (error: Error) => void): StateWriter {
   let first: StateChange[] = [];
   let firstWritten: Promise<void> | undefined;
@@ -24,15 +24,17 @@ export function stateWriter(state: ClientState, onError: (error: Error) => void)
   let isDue = false;
   let isClosed = false;
 
+  const report = (error: unknown) =>
+    onError(error instanceof Error ? error : new Error(String(error)));
   const flush = () => {
     isDue = false;
     if (isClosed || later.size === 0) return;
     const changes = [...later.values()];
     try {
-      state.commit(changes);
+      void state.commit(changes)?.catch(report);
       later.clear();
     } catch (error) {
-      onError(error instanceof Error ? error : new Error(String(error)));
+      report(error);
     }
   };
   return {
@@ -45,7 +47,7 @@ export function stateWriter(state: ClientState, onError: (error: Error) => void)
         const changes = first;
         first = [];
         firstWritten = undefined;
-        state.commit(changes);
+        return state.commit(changes);
       });
       return firstWritten;
     },

@@ -128,12 +128,19 @@ export class PostStream implements StreamOwner {
 
   message(data: string, id: string | undefined): void {
     const isRepeat = this.#replay.isRepeat(id);
-    const isHandedOn = this.#connection.inbox.text(data, this, isRepeat);
+    const { wireId } = this;
+    const isMove = id !== undefined && wireId !== null && this.#isMove(id);
+    const changes = isMove ? [{ change: "setCallCursor", wireId, cursor: id } as const] : [];
+    const isHandedOn = this.#connection.inbox.text(data, this, isRepeat, changes);
     if (isHandedOn) this.runner.dispatch({ type: "delivered" });
   }
 
-  answer(value: unknown): void {
-    this.#connection.inbox.value(value, this, false);
+  answer(text: string): void {
+    this.#connection.inbox.text(text, this, false);
+  }
+
+  room(): Promise<void> | undefined {
+    return this.#connection.room;
   }
 
   replaying(): void {
@@ -141,10 +148,14 @@ export class PostStream implements StreamOwner {
   }
 
   moved(cursor: string | null): void {
-    if (!this.#subject.isResumable) return;
-    if (cursor !== null && isBehind(cursor, this.runner.state.cursor)) return;
+    if (!this.#isMove(cursor)) return;
     this.runner.dispatch({ type: "moved", cursor });
     this.#subject.moved(cursor);
+  }
+
+  #isMove(cursor: string | null): boolean {
+    const isBack = cursor !== null && isBehind(cursor, this.runner.state.cursor);
+    return this.#subject.isResumable && !isBack;
   }
 
   tooLarge(): void {

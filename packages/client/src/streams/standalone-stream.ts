@@ -63,8 +63,15 @@ export class StandaloneStream implements StreamOwner {
 
   message(data: string, id: string | undefined): void {
     const isRepeat = this.#replay.isRepeat(id);
-    const isHandedOn = this.#connection.inbox.text(data, this, isRepeat);
+    const { key } = this.session;
+    const isMove = id !== undefined && !isBehind(id, this.runner.state.cursor);
+    const changes = isMove ? [{ change: "setSessionCursor", key, cursor: id } as const] : [];
+    const isHandedOn = this.#connection.inbox.text(data, this, isRepeat, changes);
     if (isHandedOn) this.runner.dispatch({ type: "delivered" });
+  }
+
+  room(): Promise<void> | undefined {
+    return this.#connection.room;
   }
 
   replaying(): void {

@@ -33,7 +33,7 @@ export interface StreamOwner extends Omit<ViewportSink, "retry"> {
   /** A POST was answered by 2xx; its body comes after this. */
   accepted(answer: HttpAnswer): void;
   /** The body of a JSON answer. */
-  answer(value: unknown): void;
+  answer(text: string): void;
   /** A viewport was opened by a cursor: what was seen may come again. */
   replaying(): void;
   /** [C K-15] an event, or the answer, is larger than is taken. */
@@ -143,7 +143,7 @@ export class StreamRunner {
     }
     if (outcome.kind === "json" || outcome.kind === "tooLarge") {
       this.#owner.accepted(outcome);
-      if (outcome.kind === "json") this.#owner.answer(outcome.value);
+      if (outcome.kind === "json") this.#owner.answer(outcome.text);
       else this.#owner.tooLarge();
       return this.dispatch({ type: "answered" });
     }
@@ -193,6 +193,7 @@ export class StreamRunner {
         moved: (cursor) => owner.moved(cursor),
         retry: (ms) => this.dispatch({ type: "retry", ms }),
         isLoss: (id) => owner.isLoss(id),
+        room: () => owner.room(),
       },
       { internals: this.#settings.internals, signal, silenceMsMax: owner.silenceMsMax() },
     );

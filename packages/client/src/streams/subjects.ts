@@ -75,7 +75,7 @@ export interface OneWayFacts {
 
 /** A message that is only to be accepted: repeating it does nothing twice. */
 export function oneWaySubject(
-  message: object,
+  { message, text }: { readonly message: object; readonly text?: string | undefined },
   facts: OneWayFacts,
   done: PromiseWithResolvers<void>,
 ): PostSubject {
@@ -83,7 +83,7 @@ export function oneWaySubject(
     done.reject(new ClientError("ERR_NOT_RUN", `A message could not be brought over: ${why}.`));
   return {
     ...facts,
-    body: JSON.stringify(message),
+    body: text ?? JSON.stringify(message),
     headers: {},
     isOneWay: true,
     isResumable: true,
