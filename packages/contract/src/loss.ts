@@ -146,7 +146,7 @@ export const outcomeUnknownReasons: Readonly<Record<OutcomeUnknownReason, string
   "owner-lost": "the node that ran the call was lost",
   "session-ended": "the session was ended while the call ran",
   "window-expired": "its answer is no longer kept",
-  unreachable: "the connection was lost and the server could not be reached again in time",
+  unreachable: "the server, or its event log, could not be reached again in time",
   "session-gone": "the server no longer knows the session in which it was called",
   authorization: "the server no longer accepts the credentials with which its answer is fetched",
   "stream-refused": "the server refused the stream on which its answer would come",

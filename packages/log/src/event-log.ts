@@ -318,7 +318,8 @@ export interface EventLog {
    * effect in the order of their calls. Caps are enforced in the same step.
    *
    * When one is rejected, so are all of its session that were called before the caller could know:
-   * repeated in their order, none overtakes another.
+   * repeated in their order, none overtakes another. A log that loses replies gives no more commits
+   * of a session to its store at once than attempts of it are remembered there.
    *
    * @throws {@link LogError} `ERR_LOG_UNAVAILABLE`: nothing changed, or the outcome is not known;
    * repeat with the same `id`

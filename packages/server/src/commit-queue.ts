@@ -8,6 +8,7 @@
  *     flowing ──a commit fails──▶ held ──all settled, pause──▶ probing ──it succeeds──▶ flowing
  *                                   ▲────────it fails, longer pause──────┘
  */
+import { AssertionError } from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import type { Commit, CommitOutcome, EventLog, Op, SessionId } from "@holdfast/log";
 import { bounds } from "./options.ts";
@@ -16,13 +17,39 @@ interface Entry {
   readonly commit: Commit;
   readonly chars: number;
   resolve(outcome: CommitOutcome): void;
+  /** Set: it is tried once. */
+  reject?(error: unknown): void;
+  /** Set: it is no mistake when it makes no sense any more. */
+  abandon?(): void;
+}
+
+/** What a queue tells of its store. */
+export interface StoreNews {
+  /** The first failure after things went well. */
+  onFailure(error: unknown): void;
+  /** Commits go through again. */
+  onHealed(): void;
+  /** Commits have failed for `patienceMs`; told again after each further such time. */
+  onStuck(): void;
+  readonly patienceMs: number;
+}
+
+/** A commit that was tried once and failed; whatever it did is taken back. */
+export class CommitFailed extends Error {
+  /** Resolves when the log has none of it; it may take as long as the store is away. */
+  readonly undone: Promise<void>;
+
+  constructor(cause: unknown, undone: Promise<void>) {
+    super("the store did not take a commit", { cause });
+    this.undone = undone;
+  }
 }
 
 export class CommitQueue {
   readonly #log: EventLog;
   readonly #session: SessionId;
   readonly #name: string;
-  readonly #onFailure: (error: unknown) => void;
+  readonly #news: StoreNews;
   /** Handed to the log, not yet settled. */
   #underWay = 0;
   /** Failed ones first, then those that came after the failure. Empty while flowing. */
@@ -31,39 +58,26 @@ export class CommitQueue {
   #isHeld = false;
   #retryMs: number = bounds.commitRetryMs;
   #timer: NodeJS.Timeout | undefined;
-  /** Commits that were added, for their ids. */
-  #added = 0;
+  #stuckTimer: NodeJS.Timeout | undefined;
+  /** Commits that have an id. */
+  #named = 0;
   #queuedChars = 0;
   #onRoom: (() => void)[] = [];
   #isClosed = false;
 
-  constructor(
-    log: EventLog,
-    session: SessionId,
-    name: string,
-    onFailure: (error: unknown) => void,
-  ) {
+  constructor(log: EventLog, session: SessionId, name: string, news: StoreNews) {
     this.#log = log;
     this.#session = session;
     // A session that was put to rest has another queue when it is back: its commits are new ones.
     this.#name = `${name}-${randomBytes(6).toString("hex")}`;
-    this.#onFailure = onFailure;
-  }
-
-  /** Commits fail at present: what can be refused should be [C D-03]. */
-  get isHeld(): boolean {
-    return this.#isHeld;
+    this.#news = news;
   }
 
   /** Commit what must not be lost: tried again until it is done. */
   add(ops: readonly Op[], chars = 0): Promise<CommitOutcome> {
     return new Promise((resolve) => {
       this.#queuedChars += chars;
-      this.#added++;
-      const id = `${this.#name}-${this.#added}`;
-      const entry = { commit: { id, fence: 0, ops }, chars, resolve };
-      if (this.#isHeld) this.#waiting.push(entry);
-      else this.#submit(entry);
+      this.#enter({ commit: this.#commitOf(ops), chars, resolve });
     });
   }
 
@@ -73,7 +87,7 @@ export class CommitQueue {
    * @throws what the log throws; the change may have been made
    */
   async tryOnce(ops: readonly Op[]): Promise<CommitOutcome> {
-    if (this.#isHeld) throw new Error("the store does not take writes at present");
+    if (this.#isHeld) throw awayError();
     this.#underWay++;
     try {
       // Without an id: it is never repeated.
@@ -81,6 +95,24 @@ export class CommitQueue {
     } finally {
       this.#settled();
     }
+  }
+
+  /**
+   * Commit what can be refused, and must then not be there: tried once. When its reply is lost, it
+   * is repeated under its id until it is known whether it took effect, and then undone.
+   *
+   * @param undo - takes it back, where it took effect
+   * @throws {@link CommitFailed} when it reached the log, or may have
+   */
+  tryOrUndo(ops: readonly Op[], undo: readonly Op[]): Promise<CommitOutcome> {
+    return new Promise((resolve, reject) => {
+      if (this.#isHeld) throw awayError();
+      const commit = this.#commitOf(ops);
+      this.#enter({
+        ...{ commit, chars: 0, resolve },
+        reject: (error) => reject(new CommitFailed(error, this.#undo(commit, undo))),
+      });
+    });
   }
 
   /** A promise while more text waits than should; it resolves when there is room. */
@@ -93,6 +125,32 @@ export class CommitQueue {
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#timer);
+    clearInterval(this.#stuckTimer);
+  }
+
+  #commitOf(ops: readonly Op[]): Commit {
+    this.#named++;
+    return { id: `${this.#name}-${this.#named}`, fence: 0, ops };
+  }
+
+  #undo(commit: Commit, undo: readonly Op[]): Promise<void> {
+    return new Promise((undone) => {
+      const entry: Entry = {
+        ...{ commit, chars: 0 },
+        resolve: ({ kind }) => {
+          if (kind === "committed") void this.add(undo).then(() => undone());
+          else undone();
+        },
+        // It had not taken effect, and what came after it has: now it cannot.
+        abandon: undone,
+      };
+      this.#enter(entry);
+    });
+  }
+
+  #enter(entry: Entry): void {
+    if (this.#isHeld) this.#waiting.push(entry);
+    else this.#submit(entry);
   }
 
   #submit(entry: Entry): void {
@@ -103,12 +161,37 @@ export class CommitQueue {
         this.#settled();
       },
       (error: unknown) => {
-        if (!this.#isHeld) this.#onFailure(error);
-        this.#isHeld = true;
-        this.#failed.push(entry);
+        this.#onError(entry, error);
         this.#settled();
       },
     );
+  }
+
+  #onError(entry: Entry, error: unknown): void {
+    if (entry.reject !== undefined) {
+      entry.reject(error);
+    } else if (entry.abandon !== undefined && error instanceof AssertionError) {
+      entry.abandon();
+    } else {
+      this.#hold(error);
+      this.#failed.push(entry);
+    }
+  }
+
+  #hold(error: unknown): void {
+    if (this.#isHeld) return;
+    this.#isHeld = true;
+    this.#news.onFailure(error);
+    if (this.#isClosed) return;
+    this.#stuckTimer = setInterval(() => this.#news.onStuck(), this.#news.patienceMs);
+    this.#stuckTimer.unref();
+  }
+
+  #flow(): void {
+    this.#isHeld = false;
+    this.#retryMs = bounds.commitRetryMs;
+    clearInterval(this.#stuckTimer);
+    this.#news.onHealed();
   }
 
   #done(entry: Entry, outcome: CommitOutcome): void {
@@ -123,9 +206,8 @@ export class CommitQueue {
     this.#underWay--;
     if (this.#underWay > 0 || !this.#isHeld || this.#isClosed) return;
     this.#waiting = [...this.#failed.splice(0), ...this.#waiting];
-    const probe = this.#waiting[0];
-    if (probe === undefined) {
-      this.#isHeld = false;
+    if (this.#waiting.length === 0) {
+      this.#flow();
       return;
     }
     clearTimeout(this.#timer);
@@ -134,19 +216,21 @@ export class CommitQueue {
   }
 
   async #probe(): Promise<void> {
-    const [probe, ...rest] = this.#waiting;
+    const probe = this.#waiting.shift();
     if (probe === undefined) return;
-    this.#waiting = rest;
     this.#underWay++;
     try {
       const outcome = await this.#log.commit(this.#session, probe.commit);
-      this.#isHeld = false;
-      this.#retryMs = bounds.commitRetryMs;
+      this.#flow();
       this.#done(probe, outcome);
       for (const entry of this.#waiting.splice(0)) this.#submit(entry);
-    } catch {
-      this.#failed.push(probe);
+    } catch (error) {
+      this.#onError(probe, error);
     }
     this.#settled();
   }
+}
+
+function awayError(): Error {
+  return new Error("the store does not take writes at present");
 }

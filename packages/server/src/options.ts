@@ -42,6 +42,11 @@ export interface RuntimeOptions {
   readonly sharesKeys: boolean;
   /** Put a session out of memory, and end its upstream, after so much quiet; 0 for never. */
   readonly hibernateMs: number;
+  /**
+   * How long a result may wait for a log that takes no writes before its caller is told that the
+   * outcome is unknown.
+   */
+  readonly storePatienceMs: number;
 }
 
 const minute = 60_000;
@@ -68,6 +73,7 @@ export const defaultOptions: RuntimeOptions = {
   idempotencyTtlMs: 24 * 60 * minute,
   sharesKeys: false,
   hibernateMs: 0,
+  storePatienceMs: minute,
 };
 
 /** Named bounds that nobody needs to set. */
@@ -110,6 +116,10 @@ export const bounds = {
   /** Pause before a failed commit is tried again: first, and longest, milliseconds. */
   commitRetryMs: 100,
   commitRetryMaxMs: 5_000,
+  /** How long a repeated key waits for what became of a call that the log did not take. */
+  undoneWaitMs: 2_000,
+  /** Such calls, of which a key is remembered. */
+  undeliveredMax: 1_000,
   /** Delay before the position that was written to a socket is stored [C R-07], milliseconds. */
   writtenDelayMs: 1_000,
   /** Pause between sweeps of the log: a twentieth of the window, within these, milliseconds. */

@@ -24,6 +24,7 @@ import {
 import { Sessions } from "./sessions.ts";
 import { Breaches, sweeping } from "./sweeping.ts";
 import type { UpstreamFactory } from "./upstream.ts";
+import { within } from "./within.ts";
 
 export interface RuntimeParts {
   readonly log: EventLog;
@@ -155,16 +156,6 @@ export function createSessionRuntime(parts: RuntimeParts): SessionRuntime {
       await log.close();
     },
   };
-}
-
-/** Wait for something, but no longer than that. */
-async function within(ms: number, done: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const deadline = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await Promise.race([done, deadline]);
-  clearTimeout(timer);
 }
 
 function contextOf(parts: RuntimeParts, options: RuntimeOptions): RuntimeContext {

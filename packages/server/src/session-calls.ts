@@ -6,11 +6,18 @@
  *
  * Each ends exactly once: answered, cancelled, or with an unknown outcome [C X-05].
  */
-import { type EventPlace, locate, type OutcomeUnknownReason, splice } from "@holdfast/contract";
+import {
+  type EventPlace,
+  frameEvent,
+  locate,
+  type OutcomeUnknownReason,
+  outcomeUnknownMessage,
+  splice,
+} from "@holdfast/contract";
 import type { CommitOutcome, KeyClaim, Op } from "@holdfast/log";
 import { type AppendOp, type CallPlace, type ResponseOp, unknownOutcome } from "./answers.ts";
 import { type InFlightCall, InFlightCalls, recordOf } from "./calls.ts";
-import type { CommitQueue } from "./commit-queue.ts";
+import { CommitFailed, type CommitQueue } from "./commit-queue.ts";
 import type { IncomingNotification, IncomingRequest } from "./incoming.ts";
 import type { UpstreamDesk } from "./upstream-desk.ts";
 
@@ -38,6 +45,21 @@ export interface CallsHost {
   onOver(): void;
 }
 
+type OpenOp = Op & { readonly op: "open" };
+
+/** The log did not take calls: they did not run, and will not. */
+export class CallsNotOpened extends Error {
+  readonly stream: number;
+  /** Resolves when the log has no such calls, or has them as cancelled. */
+  readonly undone: Promise<void>;
+
+  constructor(stream: number, failure: CommitFailed) {
+    super(failure.message, { cause: failure.cause });
+    this.stream = stream;
+    this.undone = failure.undone;
+  }
+}
+
 export class SessionCalls {
   readonly inFlight = new InFlightCalls();
   readonly #host: CallsHost;
@@ -45,6 +67,8 @@ export class SessionCalls {
   /** Calls and streams whose opening waits for the log. */
   #heldCalls = 0;
   #heldStreams = 0;
+  /** Calls that are over, and of whose outcome the log has nothing yet. */
+  readonly #unstored = new Set<CallPlace>();
 
   /** @param nextStream - number of the next stream that may be opened */
   constructor(host: CallsHost, nextStream: number) {
@@ -75,7 +99,8 @@ export class SessionCalls {
    * Open a stream for calls: in the log before anything else happens with them.
    *
    * @param extra - the session's creation, for `initialize`; the claim of an idempotency key
-   * @throws what the log throws: the calls did not run
+   * @throws what the log throws: the calls did not run. {@link CallsNotOpened} when that leaves the
+   * log to be put in order
    */
   async open(
     requests: readonly IncomingRequest[],
@@ -85,8 +110,8 @@ export class SessionCalls {
     this.#nextStream++;
     const startedAtMs = this.#host.wallMs();
     const recorded = requests.map((request) => recordOf(request, startedAtMs, extra.claim));
-    const open: Op = { op: "open", stream, calls: recorded };
-    const outcome = await this.#host.commits.tryOnce([...(extra.creation ?? []), open]);
+    const open: OpenOp = { op: "open", stream, calls: recorded };
+    const outcome = await this.#commitOpening(open, extra.creation);
     if (outcome.kind === "full" || outcome.kind === "claimed") return outcome;
     const begin = outcome.kind === "committed" ? outcome.begun.at(-1) : undefined;
     if (begin === undefined || this.#host.isOver()) return { kind: "absent" };
@@ -95,6 +120,29 @@ export class SessionCalls {
       request,
     }));
     return { kind: "opened", begin, calls };
+  }
+
+  #commitOpening(open: OpenOp, creation: readonly Op[] | undefined): Promise<CommitOutcome> {
+    const { commits } = this.#host;
+    // A session that nobody was told of expires by itself [C S-03].
+    if (creation !== undefined) return commits.tryOnce([...creation, open]);
+    const { stream } = open;
+    const undo = open.calls.map((_, call): Op => ({ op: "cancel", stream, call }));
+    return commits.tryOrUndo([open], undo).catch((error: unknown) => {
+      if (error instanceof CommitFailed) throw new CallsNotOpened(stream, error);
+      throw error;
+    });
+  }
+
+  /** [C X-05] Calls whose outcome cannot be stored: their streams, and what to tell of them. */
+  unstored(): ReadonlyMap<number, string> {
+    const frames = new Map<number, string>();
+    for (const call of this.#unstored) {
+      // Without an id: the cursor stays, and finds the outcome once it is stored.
+      const frame = frameEvent({ data: outcomeUnknownMessage(call, "unreachable") });
+      frames.set(call.stream, (frames.get(call.stream) ?? "") + frame);
+    }
+    return frames;
   }
 
   /** Hand opened calls to the upstream. */
@@ -119,7 +167,7 @@ export class SessionCalls {
       append: (op: AppendOp) => void this.#host.append(op),
       settle: (answer: (place: CallPlace) => AppendOp) => {
         this.inFlight.remove(call);
-        this.#over(call, this.#host.append(answer(call)));
+        this.#over(call, this.#store(call, answer(call)));
       },
     };
     running.attached.add(caller);
@@ -134,7 +182,7 @@ export class SessionCalls {
     if (this.inFlight.get(call.number) !== call) return;
     this.inFlight.remove(call);
     call.waiting?.leave();
-    this.#over(call, this.#host.append(answer(call)));
+    this.#over(call, this.#store(call, answer(call)));
     for (const caller of call.attached) caller.settle(answer);
   }
 
@@ -181,6 +229,14 @@ export class SessionCalls {
     call.waiting?.leave();
     for (const caller of call.attached) caller.settle((place) => unknownOutcome(place, reason));
     this.#over(call, isLogged);
+  }
+
+  #store(call: InFlightCall, answer: AppendOp): Promise<CommitOutcome> {
+    this.#unstored.add(call);
+    return this.#host.append(answer).then((outcome) => {
+      this.#unstored.delete(call);
+      return outcome;
+    });
   }
 
   #over(call: InFlightCall, isLogged: Promise<unknown>): void {

@@ -27,7 +27,7 @@ import {
   versionlessAnswer,
 } from "./answers.ts";
 import type { InFlightCall } from "./calls.ts";
-import { CommitQueue } from "./commit-queue.ts";
+import { CommitQueue, type StoreNews } from "./commit-queue.ts";
 import type { IncomingNotification, IncomingRequest, IncomingResponse } from "./incoming.ts";
 import { bounds } from "./options.ts";
 import { Repeatable } from "./repeatable.ts";
@@ -83,9 +83,7 @@ export class Session {
     this.principal = birth.principal;
     this.#data = birth.data;
     this.#rest = new Rest(context.clock, birth.data.initialized !== undefined);
-    this.#commits = new CommitQueue(context.log, birth.id, birth.tag, (error) =>
-      context.logger.error({ session: birth.tag, error }, "the event log does not take writes"),
-    );
+    this.#commits = new CommitQueue(context.log, birth.id, birth.tag, this.#storeNews());
     this.viewports = this.#openViewports();
     this.calls = this.#openCalls(birth.nextStream);
     this.#desk = this.#openDesk();
@@ -218,6 +216,20 @@ export class Session {
     await this.storeTouch();
     this.#commits.close();
     await this.#desk.close();
+  }
+
+  #storeNews(): StoreNews {
+    const { logger, options } = this.#context;
+    const session = this.tag;
+    return {
+      onFailure: (error) => logger.error({ session, error }, "the event log does not take writes"),
+      onHealed: () => logger.info({ session }, "the event log takes writes again"),
+      onStuck: () => {
+        logger.error({ session }, "the event log still takes no writes: callers are told");
+        for (const [stream, frame] of this.calls.unstored()) this.viewports.giveUp(stream, frame);
+      },
+      patienceMs: options.storePatienceMs,
+    };
   }
 
   #openViewports(): Viewports {

@@ -14,7 +14,6 @@ import {
   closeFrame,
   type EventPlace,
   encodeEventId,
-  frameEvent,
   heartbeatFrame,
   retryFrame,
 } from "@holdfast/contract";
@@ -22,6 +21,7 @@ import type { EndReason, LoggedEvent, ReadOutcome } from "@holdfast/log";
 import type { HeldText } from "./held-text.ts";
 import type { Sink } from "./http/exchange.ts";
 import { bounds } from "./options.ts";
+import { frameOf, sliceEnd } from "./viewport-frames.ts";
 
 /** How a viewport ended; only `finished` and `ended` say anything about stream or session. */
 export type ViewportEnd =
@@ -30,6 +30,7 @@ export type ViewportEnd =
   | "taken-over"
   | "released"
   | "evicted"
+  | "unstored"
   | "stalled"
   | "disconnected";
 
@@ -124,6 +125,11 @@ export class Viewport {
   /** Let the reader go; it comes back after `retryMs` [C E-11] [C D-02]. */
   release(retryMs: number): void {
     this.#halt({ cause: "released", frame: retryFrame(retryMs), isUrgent: false });
+  }
+
+  /** What the stream waits for cannot be stored: say so, and end [C X-05]. */
+  giveUp(frame: string): void {
+    this.#halt({ cause: "unstored", frame, isUrgent: false });
   }
 
   /** Look again: the session was ended. */
@@ -386,16 +392,4 @@ export class Viewport {
     this.#sink.end(bounds.stallMs);
     return "ended";
   }
-}
-
-function frameOf(event: LoggedEvent): string {
-  return frameEvent({ id: encodeEventId(event.place), data: event.text });
-}
-
-/** The end of the slice that begins at `at`; never between the halves of a surrogate pair. */
-function sliceEnd(text: string, at: number, charsMax: number): number {
-  const end = Math.min(at + charsMax, text.length);
-  const last = text.charCodeAt(end - 1);
-  const isHighSurrogate = last >= 0xd800 && last <= 0xdbff;
-  return isHighSurrogate && end < text.length ? end + 1 : end;
 }

@@ -117,6 +117,11 @@ export class Viewports {
     for (const viewport of this.#byStream.values()) viewport.refresh();
   }
 
+  /** Tell the reader of a stream, if there is one, what cannot be told by the log; and let it go. */
+  giveUp(stream: number, frame: string): void {
+    this.#byStream.get(stream)?.giveUp(frame);
+  }
+
   /** Let readers go; the streams stay. */
   release(which: "standalone" | "all", retryMs: () => number): void {
     for (const [stream, viewport] of this.#byStream) {

@@ -15,9 +15,11 @@ import type { Claim, KeyClaim } from "@holdfast/log";
 import { responseTo, unknownOutcome } from "../answers.ts";
 import type { InFlightCall } from "../calls.ts";
 import type { IncomingRequest } from "../incoming.ts";
+import { bounds } from "../options.ts";
 import type { RuntimeContext } from "../runtime-context.ts";
 import type { Session } from "../session.ts";
-import type { OpenedCalls, OpenOutcome } from "../session-calls.ts";
+import { CallsNotOpened, type OpenedCalls, type OpenOutcome } from "../session-calls.ts";
+import { within } from "../within.ts";
 import { payloadDigest } from "./payload.ts";
 
 export type KeyedOutcome =
@@ -36,11 +38,21 @@ interface Running {
   isLogged: Promise<unknown> | undefined;
 }
 
+/** A call that the log did not take, or took without saying so: it certainly did not run. */
+interface Undelivered {
+  readonly session: Session;
+  readonly stream: number;
+  /** Resolves when the log holds its key no more, or as that of a call that is over. */
+  readonly undone: Promise<void>;
+}
+
 export class Keys {
   readonly #context: RuntimeContext;
   /** Restores the session of a call that an earlier process ran. */
   readonly #restore: (claim: Claim) => Promise<unknown>;
   readonly #running = new Map<string, Running>();
+  /** The newest last; the oldest are forgotten: their keys answer that the outcome is unknown. */
+  readonly #undelivered = new Map<string, Undelivered>();
 
   constructor(context: RuntimeContext, restore: (claim: Claim) => Promise<unknown>) {
     this.#context = context;
@@ -65,9 +77,11 @@ export class Keys {
     const first = await this.#claim(session, request, claim);
     if (first.kind !== "claimed") return first;
     if (first.claim.digest !== digest) return { kind: "reuse" };
+    const isUndelivered = await this.#isUndelivered(first.claim, claim);
     const held = await this.#settled(first.claim, claim);
     const isUnknown = held.outcome.kind === "unknown";
-    if (isUnknown && (await session.isRepeatable(request.method, request.name))) {
+    const mayRun = () => isUndelivered || session.isRepeatable(request.method, request.name);
+    if (isUnknown && (await mayRun())) {
       const again = await this.#claim(session, request, { ...claim, isRerun: true });
       // Of two that take it over at once, the second waits for the first.
       if (again.kind !== "claimed") return again;
@@ -87,11 +101,39 @@ export class Keys {
     request: IncomingRequest,
     claim: KeyClaim,
   ): Promise<KeyedOutcome | { readonly kind: "claimed"; readonly claim: Claim }> {
-    const outcome = await session.calls.open([request], { claim });
+    const outcome = await session.calls.open([request], { claim }).catch((error: unknown) => {
+      if (error instanceof CallsNotOpened) this.#noteUndelivered(session, claim, error);
+      throw error;
+    });
     if (outcome.kind !== "opened") return outcome;
+    this.#undelivered.delete(nameOf(claim));
     const [only] = outcome.calls;
     if (only !== undefined) this.#note(session, only.call, nameOf(claim));
     return { kind: "opened", opened: outcome, isNew: true };
+  }
+
+  #noteUndelivered(session: Session, claim: KeyClaim, { stream, undone }: CallsNotOpened): void {
+    const name = nameOf(claim);
+    this.#undelivered.delete(name);
+    this.#undelivered.set(name, { session, stream, undone });
+    if (this.#undelivered.size <= bounds.undeliveredMax) return;
+    for (const oldest of this.#undelivered.keys()) {
+      this.#undelivered.delete(oldest);
+      return;
+    }
+  }
+
+  /**
+   * Whether a claim is that of a call which was refused because the log did not take it: what
+   * became of it there is known when this resolves.
+   *
+   * @throws Error when that cannot be found out now
+   */
+  async #isUndelivered(held: Claim, claim: KeyClaim): Promise<boolean> {
+    const call = this.#undelivered.get(nameOf(claim));
+    if (call?.session.id !== held.session || call.stream !== held.stream) return false;
+    if (await within(bounds.undoneWaitMs, call.undone)) return true;
+    throw new Error("the store has not yet said what became of a refused call");
   }
 
   #note(session: Session, call: InFlightCall, name: string): void {

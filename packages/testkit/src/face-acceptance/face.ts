@@ -27,6 +27,7 @@ export interface FaceOptions {
   readonly idempotencyTtlMs?: number;
   readonly sharesKeys?: boolean;
   readonly hibernateMs?: number;
+  readonly storePatienceMs?: number;
 }
 
 export type FaceAuthentication =
