@@ -45,7 +45,7 @@ export interface CallsHost {
   onOver(): void;
 }
 
-type OpenOp = Op & { readonly op: "open" };
+type OpenOp = Op & { readonly op: "open"; readonly stream: number };
 
 /** The log did not take calls: they did not run, and will not. */
 export class CallsNotOpened extends Error {
