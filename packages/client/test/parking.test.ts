@@ -216,6 +216,18 @@ describe("a parked transport", () => {
     expect(world.told.resumed).toBe(1);
   });
 
+  test(`${verifies("K-05")}gives its probe up when it is closed`, async () => {
+    const world = await openWorld({ reconnect: five, internals: { probeMs: minute } });
+    await world.connect();
+    (await begunCall(world, 1)).stream.reset();
+    await during(world, 40_000, (request) => request.die());
+    await world.time.toNext();
+    const probe = await world.next();
+    await world.transport.close();
+    await rest();
+    expect([probe.isAborted(), world.time.nextMs()]).toEqual([true, undefined]);
+  });
+
   test(`${verifies("c026")}ten outages of one second each never park it`, async () => {
     const world = await openWorld({ reconnect: five });
     await world.connect();

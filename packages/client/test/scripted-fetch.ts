@@ -56,7 +56,10 @@ export function scriptedFetch(): ScriptedFetch {
     fetch: (_url, init = {}) => {
       const { promise, resolve, reject } = Promise.withResolvers<Response>();
       const signal = init.signal ?? undefined;
-      signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
+      const onAbort = () => reject(signal?.reason);
+      signal?.addEventListener("abort", onAbort);
+      const settled = () => signal?.removeEventListener("abort", onAbort);
+      promise.then(settled, settled);
       requests.push(scripted(init, resolve, reject));
       return promise;
     },
@@ -113,17 +116,17 @@ function openStream(signal: AbortSignal | undefined): {
     start: (given) => {
       controller = given;
     },
-    cancel: () => {
-      isOver = true;
-    },
+    cancel: () => once(() => {}),
   });
-  signal?.addEventListener("abort", () => {
-    if (!isOver) controller?.error(signal.reason);
+  const onAbort = () => {
+    if (!isOver) controller?.error(signal?.reason);
     isOver = true;
-  });
+  };
+  signal?.addEventListener("abort", onAbort, { once: true });
   const once = (run: () => void) => {
     if (isOver) return;
     isOver = true;
+    signal?.removeEventListener("abort", onAbort);
     run();
   };
   const write = (text: string | Uint8Array) => {

@@ -172,7 +172,16 @@ test(
   `${verifies("K-02", "K-04", "K-05", "K-06", "K-07", "K-09", "K-10", "K-14")}any sequence of fates`,
   async () => {
     await fc.assert(
-      fc.asyncProperty(plans, async (plan) => judge(plan, await live(plan))),
+      fc.asyncProperty(plans, async (plan) => {
+        const played = await live(plan);
+        judge(plan, played);
+        await played.lives.at(-1)?.world.transport.close();
+        await rest();
+        // Nothing is left that would keep a process alive.
+        for (const { world } of played.lives) {
+          expect([world.server.open(), world.time.nextMs()]).toEqual([[], undefined]);
+        }
+      }),
       { seed: testSeed("transport.prop"), numRuns: sequences },
     );
   },

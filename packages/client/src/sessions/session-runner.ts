@@ -43,6 +43,8 @@ export class SessionRunner {
   readonly #events: SessionEvent[] = [];
   #isStepping = false;
   #cancelProbe = () => {};
+  /** Until the transport is closed. */
+  readonly #life = new AbortController();
   /** Why the session is gone, in the server's word. */
   #goneReason: string | null = null;
   /** Of earlier processes, until the application initializes. */
@@ -219,6 +221,7 @@ export class SessionRunner {
   /** Calls stay in the state; who waits for `send` waits for nothing more. */
   #stop(): void {
     this.#cancelProbe();
+    this.#life.abort();
     const { streams, ledger } = this.#connection;
     tellStreams([...streams], { type: "stop" });
     const error = new ClientError("ERR_CLIENT_CLOSED", "The transport was closed.");
@@ -253,7 +256,7 @@ export class SessionRunner {
   async #ping(): Promise<void> {
     const { current } = this;
     const { settings, ids } = this.#connection;
-    const type = await pingOnce(settings, current, ids.next());
+    const type = await pingOnce(settings, current, ids.next(), this.#life.signal);
     if (type !== "unknown" && current === this.current) this.dispatch({ type });
   }
 

@@ -4,14 +4,15 @@ import { exchange, type HttpOutcome } from "../http/exchange.ts";
 import type { Settings } from "../options.ts";
 import { type Session, sessionHeaders } from "./session.ts";
 
-/** One attempt to reach the session; unknown: it says nothing of it. */
+/** One attempt to reach the session, until it is given up; unknown: it says nothing of it. */
 export async function pingOnce(
   settings: Settings,
   session: Session,
   id: number,
+  givenUp: AbortSignal,
 ): Promise<"contact" | "gone" | "unknown"> {
-  const ping = JSON.stringify({ jsonrpc: "2.0", id, method: "ping" });
-  const outcome = await once(settings, session, "POST", ping);
+  const body = JSON.stringify({ jsonrpc: "2.0", id, method: "ping" });
+  const outcome = await once(settings, session, { method: "POST", body, givenUp });
   if (outcome.kind === "refused" && outcome.refusal.status === 404) return "gone";
   return isReached(outcome) ? "contact" : "unknown";
 }
@@ -22,7 +23,7 @@ export async function pingOnce(
  * @throws HttpStatusError, ClientError `ERR_NOT_RUN` when nothing answered
  */
 export async function deleteSession(settings: Settings, session: Session): Promise<void> {
-  const outcome = await once(settings, session, "DELETE");
+  const outcome = await once(settings, session, { method: "DELETE" });
   if (isReached(outcome)) return;
   if (outcome.kind === "withheld") throw outcome.error;
   if (outcome.kind !== "refused") {
@@ -33,19 +34,27 @@ export async function deleteSession(settings: Settings, session: Session): Promi
   if (status !== 404 && status !== 405) throw new HttpStatusError("DELETE", status, text);
 }
 
+interface Single {
+  readonly method: "POST" | "DELETE";
+  readonly body?: string;
+  readonly givenUp?: AbortSignal;
+}
+
 async function once(
   settings: Settings,
   session: Session,
-  method: "POST" | "DELETE",
-  body?: string,
+  { method, body, givenUp }: Single,
 ): Promise<HttpOutcome> {
   const attempt = new AbortController();
+  const giveUp = () => attempt.abort();
+  givenUp?.addEventListener("abort", giveUp, { once: true });
   const typed = body === undefined ? {} : { "content-type": "application/json" };
   const accept = { accept: "application/json, text/event-stream" };
   const headers = { ...accept, ...typed, ...sessionHeaders(session) };
   const request = { method, headers, ...(body === undefined ? {} : { body }) };
   const { connectMs: headersMs } = settings.internals;
   const outcome = await exchange(settings, request, { signal: attempt.signal, headersMs });
+  givenUp?.removeEventListener("abort", giveUp);
   attempt.abort();
   return outcome;
 }
