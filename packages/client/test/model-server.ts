@@ -28,7 +28,8 @@ export const fates: fc.Arbitrary<Fate> = fc.record({
   lastly: fc.constantFrom("stay", "reset", "end", "announce", "finish"),
 });
 
-export type Breed = "plain" | "holdfast" | "keyed";
+/** Keyed: its keys count in their session; shared: in every session. */
+export type Breed = "plain" | "holdfast" | "keyed" | "shared";
 
 interface ModelStream {
   /** Messages; the position of one is its index plus one. */
@@ -42,7 +43,6 @@ interface ModelStream {
 interface ModelSession {
   readonly id: string;
   readonly streams: Map<string, ModelStream>;
-  readonly keys: Map<string, ModelStream>;
 }
 
 interface Viewport {
@@ -60,6 +60,8 @@ export class ModelServer {
   readonly #breed: Breed;
   readonly #sessions = new Map<string, ModelSession>();
   readonly #viewports: Viewport[] = [];
+  /** By the key and whose it is. */
+  readonly #keys = new Map<string, ModelStream>();
   #count = 0;
 
   constructor(breed: Breed) {
@@ -103,14 +105,17 @@ export class ModelServer {
     const id = `s${this.#count}`;
     const standalone = { log: [], name: `${id}/0`, wireId: undefined, isFinished: false };
     const streams = new Map([["0", standalone]]);
-    this.#sessions.set(id, { id, streams, keys: new Map() });
-    const offered = { plain: undefined, holdfast: holdfastCapability, keyed: withKeys };
+    this.#sessions.set(id, { id, streams });
+    const offered = {
+      ...{ plain: undefined, holdfast: holdfastCapability, keyed: withKeys },
+      shared: { ...withKeys, idempotency: { ...withKeys.idempotency, scope: "shared" } },
+    };
     const result = initializeResult(offered[this.#breed]);
     request.respond(200, { jsonrpc: "2.0", id: request.body.id, result }, { "mcp-session-id": id });
   }
 
   #post(request: ScriptedRequest, session: ModelSession, fate: Fate): void {
-    const { body, headers } = request;
+    const { body } = request;
     switch (fate.kind) {
       case "refuse":
         return request.respond(400, "<html>");
@@ -129,12 +134,8 @@ export class ModelServer {
         const { log } = this.#run(request, session);
         return request.respond(200, log.at(-1) ?? { jsonrpc: "2.0", id: body.id, result: {} });
       }
-      default: {
-        const key = headers["idempotency-key"];
-        const known = key === undefined ? undefined : session.keys.get(key);
-        const stream = known ?? this.#run(request, session);
-        this.#open(request, session, stream, 0, fate);
-      }
+      default:
+        this.#open(request, session, this.#run(request, session), 0, fate);
     }
   }
 
@@ -166,21 +167,24 @@ export class ModelServer {
     }
   }
 
-  /** The effect: a call's stream is written at once, whoever reads it. */
+  /** The effect: a call's stream is written at once, whoever reads it; under a known key there is none. */
   #run(request: ScriptedRequest, session: ModelSession): ModelStream {
     const { id, params, method } = request.body;
     const key = request.headers["idempotency-key"];
-    const known = key === undefined ? undefined : session.keys.get(key);
-    if (this.#breed === "keyed" && known !== undefined) return known;
-    const payload = String(params?.name ?? method);
-    this.runs.set(payload, (this.runs.get(payload) ?? 0) + 1);
+    const owner = this.#breed === "shared" ? "" : session.id;
+    const known = key === undefined ? undefined : this.#keys.get(`${owner} ${key}`);
+    if (known !== undefined && session.streams.get(known.name) === known) return known;
     const name = String(session.streams.size);
     const place = `${session.id}/${name}`;
-    const log: object[] = [1, 2, 3].map((n) => logMessage(`${place}#${n}`));
-    log.push({ jsonrpc: "2.0", id, result: { for: payload } });
+    const log: object[] = known?.log.slice(-1) ?? [1, 2, 3].map((n) => logMessage(`${place}#${n}`));
+    if (known === undefined) {
+      const payload = String(params?.name ?? method);
+      this.runs.set(payload, (this.runs.get(payload) ?? 0) + 1);
+      log.push({ jsonrpc: "2.0", id, result: { for: payload } });
+    }
     const stream = { log, name, wireId: id, isFinished: true };
     session.streams.set(name, stream);
-    if (key !== undefined) session.keys.set(key, stream);
+    if (key !== undefined) this.#keys.set(`${owner} ${key}`, stream);
     return stream;
   }
 

@@ -137,16 +137,20 @@ describe("a session that is gone", () => {
   });
 
   test.each([
-    { scope: undefined, runs: 0 },
-    { scope: "session", runs: 0 },
-    { scope: "principal", runs: 1 },
-    { scope: "shared", runs: 1 },
+    { scope: undefined, durability: "process", runs: 0 },
+    { scope: "session", durability: "process", runs: 0 },
+    { scope: "principal", durability: "process", runs: 1 },
+    { scope: "shared", durability: "power", runs: 1 },
+    { scope: "shared", durability: "memory", runs: 0 },
   ])(
-    `${verifies("K-07")}a key that reaches as far as $scope: $runs repetitions`,
-    async ({ scope, runs }) => {
-      const idempotency = { ...withKeys.idempotency, scope };
+    `${verifies("K-07")}a key that reaches as far as $scope, in $durability: $runs repetitions`,
+    async ({ scope, durability, runs }) => {
+      const capability = {
+        ...{ ...withKeys, durability },
+        idempotency: { ...withKeys.idempotency, scope },
+      };
       const world = await openWorld();
-      await world.connect({ capability: { ...withKeys, idempotency } });
+      await world.connect({ capability });
       world.call(1);
       const post = await world.next();
       const stream = post.stream();
@@ -157,7 +161,7 @@ describe("a session that is gone", () => {
       expect(second.headers["idempotency-key"]).toBe(post.headers["idempotency-key"]);
       second.respond(404, gone);
       await rest();
-      await renew(world, "S2", initializeResult({ ...withKeys, idempotency }));
+      await renew(world, "S2", initializeResult(capability));
       const again = await answerAll(world);
       expect(again.filter(({ body }) => body.method === "tools/call")).toHaveLength(runs);
       expect(world.told.unknown).toHaveLength(1 - runs);

@@ -179,6 +179,31 @@ describe("the process after the one that died", () => {
     }
   });
 
+  test.each([
+    { hours: 23.9, isRepeated: true },
+    { hours: 24, isRepeated: false },
+  ])(
+    `${verifies("K-09", "X-03")}a key is trusted for as long as it is kept: $hours h, $isRepeated`,
+    async ({ hours, isRepeated }) => {
+      const first = await openWorld();
+      await first.connect({ capability: withKeys });
+      first.call(1);
+      await first.next();
+      await die(first);
+      await first.time.pass(hours * 3_600_000);
+      const second = await reborn(first);
+      await confirm(second);
+      const [call] = await second.transport.recovered();
+      if (isRepeated) {
+        await second.time.toNext();
+        const again = await second.next();
+        again.respond(200, resultFor(again));
+      }
+      expect(await call?.outcome()).toMatchObject({ kind: isRepeated ? "result" : "unknown" });
+      expect(await second.quiet()).toBe(true);
+    },
+  );
+
   test(`${verifies("K-10", "K-07")}finds the session gone: a new one, and no call is forgotten`, async () => {
     const first = await openWorld();
     await first.connect();

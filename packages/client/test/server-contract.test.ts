@@ -25,6 +25,11 @@ describe("the contract with a server", () => {
   test.each([
     ["everything", full, ["memory-state"]],
     ["no keys", { ...full, idempotency: undefined }, ["no-idempotency", "memory-state"]],
+    [
+      "keys that are kept no longer than the way back takes",
+      { ...full, idempotency: { ...full.idempotency, ttlMs: worstCaseMs } },
+      ["no-idempotency", "memory-state"],
+    ],
     ["no heartbeat", { ...full, heartbeatMs: 0 }, ["no-heartbeat", "memory-state"]],
     ["a log in memory", { ...full, durability: "memory" }, ["memory-log", "memory-state"]],
     [

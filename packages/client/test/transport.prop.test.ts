@@ -21,7 +21,7 @@ interface Plan {
 }
 
 const plans: fc.Arbitrary<Plan> = fc.record({
-  breed: fc.constantFrom<Breed>("plain", "holdfast", "keyed"),
+  breed: fc.constantFrom<Breed>("plain", "holdfast", "keyed", "shared"),
   fates: fc.array(fates, { minLength: 5, maxLength: 60 }),
   calls: fc.array(fc.record({ after: fc.nat({ max: 40 }), reads: fc.boolean() }), {
     minLength: 1,

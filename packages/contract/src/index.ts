@@ -87,6 +87,7 @@ export {
 export { isRepeatableMethod } from "./repeatable-methods.ts";
 export {
   idempotencyHeader,
+  type KeyScope,
   type ResumeCapability,
   type ResumePromise,
   resumeCapability,

@@ -18,8 +18,19 @@ export interface ResumeCapability {
   readonly heartbeatMs: number;
   readonly durability: "power" | "process" | "memory";
   /** Left out by a server that keeps no keys. */
-  readonly idempotency?: { readonly header: typeof idempotencyHeader; readonly ttlMs: number };
+  readonly idempotency?: {
+    readonly header: typeof idempotencyHeader;
+    readonly ttlMs: number;
+    /** Whose the keys are; a server that does not say is taken for "session". */
+    readonly scope?: KeyScope;
+  };
 }
+
+/**
+ * How far a key reaches [C X-03]: every session of its principal; every session of everybody, where
+ * nobody has to say who they are; or its own session alone.
+ */
+export type KeyScope = "principal" | "shared" | "session";
 
 export interface ResumePromise {
   readonly retention: Retention;
@@ -27,14 +38,14 @@ export interface ResumePromise {
   readonly retryMs: number;
   readonly heartbeatMs: number;
   readonly durability: ResumeCapability["durability"];
-  /** How long keys are kept; left out when they are not. */
-  readonly idempotencyTtlMs?: number;
+  /** How long keys are kept, and whose they are; left out when they are not kept. */
+  readonly idempotency?: { readonly ttlMs: number; readonly scope: KeyScope };
 }
 
 /** Build the advertised object, its members in the order of the clause [C W-05]. */
 export function resumeCapability(promise: ResumePromise): ResumeCapability {
   const { windowMs, maxEvents, maxBytes } = promise.retention;
-  const { idleTtlMs, retryMs, heartbeatMs, durability, idempotencyTtlMs: ttlMs } = promise;
+  const { idleTtlMs, retryMs, heartbeatMs, durability, idempotency } = promise;
   return {
     contract: 1,
     windowMs,
@@ -44,6 +55,10 @@ export function resumeCapability(promise: ResumePromise): ResumeCapability {
     retryMs,
     heartbeatMs,
     durability,
-    ...(ttlMs === undefined ? {} : { idempotency: { header: idempotencyHeader, ttlMs } }),
+    ...(idempotency === undefined ? {} : { idempotency: advertised(idempotency) }),
   };
+}
+
+function advertised({ ttlMs, scope }: NonNullable<ResumePromise["idempotency"]>) {
+  return { header: idempotencyHeader, ttlMs, scope } as const;
 }

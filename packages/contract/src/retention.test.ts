@@ -175,10 +175,12 @@ describe("the advertised contract", () => {
     );
   });
 
-  test(`${verifies("W-05")}names the idempotency header when keys are kept`, () => {
-    expect(resumeCapability({ ...promise, idempotencyTtlMs: 86_400_000 }).idempotency).toEqual({
+  test(`${verifies("W-05")}names the idempotency header, and whose the keys are, when they are kept`, () => {
+    const idempotency = { ttlMs: 86_400_000, scope: "principal" } as const;
+    expect(resumeCapability({ ...promise, idempotency }).idempotency).toEqual({
       header: "Idempotency-Key",
       ttlMs: 86_400_000,
+      scope: "principal",
     });
   });
 });

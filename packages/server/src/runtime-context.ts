@@ -1,7 +1,7 @@
 /**
  * What every session of a runtime shares.
  */
-import type { ResumeCapability } from "@holdfast/contract";
+import type { KeyScope, ResumeCapability } from "@holdfast/contract";
 import type { Clock, EventLog } from "@holdfast/log";
 import type { HeldText } from "./held-text.ts";
 import type { RuntimeOptions } from "./options.ts";
@@ -61,6 +61,7 @@ export interface RuntimeContext {
   readonly clock: Clock;
   /** Told to clients in the answer of `initialize` [C W-05]. */
   readonly capability: ResumeCapability;
+  readonly keyScope: KeyScope;
   readonly held: HeldText;
   readonly viewports: ViewportCount;
 }

@@ -13,6 +13,7 @@ import type { Endpoint } from "./http/endpoint.ts";
 import { fetchReply, fetchRequest } from "./http/fetch.ts";
 import { handle } from "./http/handler.ts";
 import { nodeReply, nodeRequest } from "./http/node.ts";
+import { keyScopeOf } from "./idempotency/key-scope.ts";
 import { Keys } from "./idempotency/keys.ts";
 import { bounds, defaultOptions, type RuntimeOptions } from "./options.ts";
 import {
@@ -159,13 +160,16 @@ export function createSessionRuntime(parts: RuntimeParts): SessionRuntime {
 }
 
 function contextOf(parts: RuntimeParts, options: RuntimeOptions): RuntimeContext {
+  const scope = keyScopeOf(parts.authenticate !== undefined, options.sharesKeys);
+  const idempotency = { ttlMs: options.idempotencyTtlMs, scope };
   return {
     log: parts.log,
     upstream: parts.upstream,
     options,
     logger: parts.logger ?? silentLogger,
     clock: parts.clock ?? systemClock,
-    capability: resumeCapability({ ...options, durability: parts.log.durability }),
+    capability: resumeCapability({ ...options, durability: parts.log.durability, idempotency }),
+    keyScope: scope,
     held: new HeldText(),
     viewports: new ViewportCount(options.viewportsMax),
   };

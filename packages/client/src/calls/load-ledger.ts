@@ -1,6 +1,7 @@
 /** Takes up the ledger of earlier processes [C K-10]: what ended is kept, what did not goes on. */
-import type { JsonObject, RequestId } from "@holdfast/contract";
+import { isRepeatableMethod, type JsonObject, type RequestId } from "@holdfast/contract";
 import type { Connection } from "../connection.ts";
+import { stillKeepsKey } from "../sessions/server-contract.ts";
 import { freshSession, type Session } from "../sessions/session.ts";
 import type { LedgerEntry, StoredCall, StoredState } from "../state/client-state.ts";
 import { PostStream } from "../streams/post-stream.ts";
@@ -31,14 +32,14 @@ export function loadLedger(
 
 function loadEntry(connection: Connection, entry: LedgerEntry, sessions: readonly Session[]): void {
   const isOurs = connection.settings.reattach === "by-id" && !entry.isTold;
-  const call = restoredCall(connection, entry, isOurs);
+  const home = sessions.find(({ key }) => key === entry.call.session);
+  const call = restoredCall(connection, entry, { home, isOurs });
   if (entry.outcome !== null) {
     const outcome = JSON.parse(entry.outcome) as CallOutcome;
     return connection.recovered.add(call, outcome, !entry.isTold);
   }
   if (!entry.isTold && !isOurs) connection.recovered.add(call, undefined, true);
   connection.ledger.add(call);
-  const home = sessions.find(({ key }) => key === entry.call.session);
   const session = home ?? lostSession(entry);
   const facts = { cursor: entry.cursor, onAccepted: () => {} };
   const stream = new PostStream(connection, session, callSubject(connection, call, facts));
@@ -54,20 +55,38 @@ function lostSession({ call }: LedgerEntry): Session {
 
 function restoredCall(
   connection: Connection,
-  { call: stored, isTold }: LedgerEntry,
-  isOurs: boolean,
+  { call, isTold }: LedgerEntry,
+  { home, isOurs }: { readonly home: Session | undefined; readonly isOurs: boolean },
 ): Call {
+  const stored = isProtected(connection, call, home)
+    ? call
+    : { ...call, isSafe: false, isSafeAcross: false };
   const message = JSON.parse(stored.body) as JsonObject;
   const sent = Promise.withResolvers<void>();
   // Nobody sent it here.
   sent.promise.catch(() => {});
-  const call: Call = {
+  const restored: Call = {
     ...{ wireId: stored.wireId, stored, sent, isAccepted: true },
     message,
     caller: isOurs ? ownCaller(stored, message) : { kind: isTold ? "told" : "gone" },
-    onEnd: (end) => endCall(connection, call, end),
+    onEnd: (end) => endCall(connection, restored, end),
   };
-  return call;
+  return restored;
+}
+
+/**
+ * [C X-03] The server forgets a key some day; under a forgotten one the call would run again. Which
+ * tools were safe without a key is not stored: those that had one count as unsafe then, too.
+ */
+function isProtected(
+  { settings }: Connection,
+  { idempotencyKey, method, startedAtMs: sentMs }: StoredCall,
+  home: Session | undefined,
+): boolean {
+  if (idempotencyKey === null || isRepeatableMethod(method)) return true;
+  const { worstCaseMs, internals } = settings;
+  const wallMs = internals.clock.wallMs();
+  return stillKeepsKey(home?.capability ?? null, { sentMs, wallMs, worstCaseMs });
 }
 
 /** This process's own, under the id that it had; who gave it a progress token gave it its id. */

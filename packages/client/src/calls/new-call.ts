@@ -10,7 +10,7 @@ import {
   type ResumeCapability,
 } from "@holdfast/contract";
 import type { Connection } from "../connection.ts";
-import { keysReachAcross } from "../sessions/server-contract.ts";
+import { keepsKeys, keysReachAcross } from "../sessions/server-contract.ts";
 import type { StoredCall } from "../state/client-state.ts";
 import { endCall } from "./call-ends.ts";
 import { requestDigest } from "./identical.ts";
@@ -40,13 +40,14 @@ export function appCall(
   const wireId = connection.ids.next();
   const { onWire, progressToken } = rewritten(message, wireId);
   const isSafeByNature = connection.annotations.isSafe(message);
-  const hasKeys = capability?.idempotency !== undefined;
+  const isKeyed = capability?.idempotency !== undefined;
+  const hasKeys = keepsKeys(capability, connection.settings.worstCaseMs);
   const body = text === undefined ? JSON.stringify(onWire) : numbered(text, wireId);
   const stored = storedCall(connection, onWire, {
     ...{ wireId, appId: JSON.stringify(id), body },
-    idempotencyKey: hasKeys ? randomBytes(16).toString("hex") : null,
+    idempotencyKey: isKeyed ? randomBytes(16).toString("hex") : null,
     isSafe: isSafeByNature || hasKeys,
-    isSafeAcross: isSafeByNature || keysReachAcross(capability),
+    isSafeAcross: isSafeByNature || (hasKeys && keysReachAcross(capability)),
   });
   const call: Call = {
     ...{ wireId, stored, message: onWire },

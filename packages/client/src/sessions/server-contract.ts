@@ -27,13 +27,27 @@ export function readCapability(result: JsonObject): ResumeCapability | null {
   return { ...rest, ...(hasKeys ? { idempotency: keys } : {}) } as unknown as ResumeCapability;
 }
 
+/** [C K-09] Keys are kept for longer than this client may take to send a request again. */
+export function keepsKeys(capability: ResumeCapability | null, worstCaseMs: number): boolean {
+  return (capability?.idempotency?.ttlMs ?? 0) > worstCaseMs;
+}
+
+/** The same of a request that was sent long ago: by a process that died, say. */
+export function stillKeepsKey(
+  capability: ResumeCapability | null,
+  { sentMs, wallMs, worstCaseMs }: Readonly<Record<"sentMs" | "wallMs" | "worstCaseMs", number>>,
+): boolean {
+  return keepsKeys(capability, worstCaseMs + Math.max(0, wallMs - sentMs));
+}
+
 /**
- * Whether a key that was used in one session is known in the next. Keys without authentication may
- * be scoped to their session [C X-03]: only a server that says otherwise is believed.
+ * [C K-07] Whether a key that was used in one session is known in the next. It may be scoped to its
+ * session [C X-03], unless the server says otherwise; and where a log is in memory, what has ended
+ * the session may have been the restart that took the keys along.
  */
 export function keysReachAcross(capability: ResumeCapability | null): boolean {
-  const scope: unknown = members(capability?.idempotency).scope;
-  return scope === "principal" || scope === "shared";
+  const scope = capability?.idempotency?.scope;
+  return (scope === "principal" || scope === "shared") && capability?.durability !== "memory";
 }
 
 export interface ContractQuestion {
@@ -69,10 +83,10 @@ function serverShortfalls(
   worstCaseMs: number,
 ): (ShortfallType | undefined)[] {
   if (capability === null) return ["no-resume-contract"];
-  const { windowMs, idempotency, heartbeatMs, durability } = capability;
+  const { windowMs, heartbeatMs, durability } = capability;
   return [
     windowMs <= worstCaseMs ? "window-within-reconnect" : undefined,
-    idempotency === undefined ? "no-idempotency" : undefined,
+    keepsKeys(capability, worstCaseMs) ? undefined : "no-idempotency",
     heartbeatMs === 0 ? "no-heartbeat" : undefined,
     durability === "memory" ? "memory-log" : undefined,
   ];
@@ -98,7 +112,7 @@ const messages: Readonly<Record<Exclude<ShortfallType, "window-within-reconnect"
     "The server does not say that it keeps sessions: lost events may pass unseen, and a cut call " +
     "may end as unknown.",
   "no-idempotency":
-    "The server keeps no idempotency keys: a call that is cut before its answer begins ends as " +
+    "The server keeps no idempotency keys, or not for long enough: a call that is cut before its answer begins ends as " +
     "unknown, unless it only reads.",
   "no-heartbeat":
     "The server sends no heartbeats: a connection that dies silently is noticed late.",

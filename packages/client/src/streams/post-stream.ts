@@ -6,6 +6,7 @@ import type { OutcomeUnknownReason, RequestId } from "@holdfast/contract";
 import type { Connection } from "../connection.ts";
 import type { HttpAnswer, HttpOutcome, HttpRequest } from "../http/exchange.ts";
 import type { Refusal } from "../http/refusal.ts";
+import { keepsKeys } from "../sessions/server-contract.ts";
 import { cursorHeader, type Session, sessionHeaders } from "../sessions/session.ts";
 import { isBehind, isUnseen, ReplayGuard } from "./cursors.ts";
 import { failureOf } from "./failure.ts";
@@ -81,7 +82,9 @@ export class PostStream implements StreamOwner {
   /** [C K-09] A key protects a repetition where the server keeps keys. */
   isSafeIn({ capability }: Session): boolean {
     const { isSafeAcross, isKeyed } = this.#subject;
-    return isSafeAcross || (isKeyed && capability?.idempotency !== undefined);
+    return (
+      isSafeAcross || (isKeyed && keepsKeys(capability, this.#connection.settings.worstCaseMs))
+    );
   }
 
   isReady(): boolean {

@@ -2,8 +2,8 @@
  * POST: a message of the client, or an array of them from a client of 2025-03-26.
  */
 import { encodeEventId, frameComment, idempotencyHeader, primingFrame } from "@holdfast/contract";
-import { nobody } from "../authentication.ts";
 import { readKey, withoutKey } from "../idempotency/key.ts";
+import { keyHolder } from "../idempotency/key-scope.ts";
 import { type Incoming, type IncomingRequest, readIncoming } from "../incoming.ts";
 import type { Session } from "../session.ts";
 import type { OpenedCalls, OpenOutcome } from "../session-calls.ts";
@@ -93,23 +93,23 @@ async function postRequests(
   { requests, isArray }: { requests: readonly IncomingRequest[]; isArray: boolean },
 ): Handled {
   const { endpoint, request } = exchange;
-  const { options } = endpoint.context;
-  const isShared = endpoint.authenticate === undefined && options.sharesKeys;
+  const { keyScope } = endpoint.context;
   const [first] = requests;
   const read = readKey(
     request.header(idempotencyHeader.toLowerCase()),
     messages,
     isArray,
-    isShared ? sharedKeyCharsMin : 1,
+    keyScope === "shared" ? sharedKeyCharsMin : 1,
   );
   if (read.kind === "invalid") {
     return reject("invalid-idempotency-key", read.problem, { idJson: first?.idJson });
   }
   const { key } = read;
+  const holder = keyHolder(keyScope, exchange.principal, session.tag);
   const opened = () =>
     key === undefined || first === undefined
       ? session.calls.open(requests).then((outcome) => asKeyed(outcome))
-      : endpoint.keys.open(session, withoutKey(first), keyScope(exchange, session, isShared), key);
+      : endpoint.keys.open(session, withoutKey(first), holder, key);
   const outcome = await holdingPlaces(exchange, session, requests.length, opened).catch(
     (error: unknown) => refuseStore(exchange, error, first),
   );
@@ -125,12 +125,6 @@ async function postRequests(
 
 /** [C X-03] keys that everybody shares have at least so many characters */
 const sharedKeyCharsMin = 16;
-
-/** [C X-03] Whose keys: the principal's; without one, everybody's on loopback, or the session's. */
-function keyScope({ principal }: Exchange, session: Session, isShared: boolean): string {
-  if (principal !== nobody) return `principal ${principal}`;
-  return isShared ? "shared" : `session ${session.tag}`;
-}
 
 function asKeyed(outcome: OpenOutcome) {
   if (outcome.kind === "opened") return { kind: "opened", opened: outcome, isNew: true } as const;

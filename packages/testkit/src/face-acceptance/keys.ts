@@ -1,4 +1,5 @@
 /** Chapter: idempotency keys. A call under a key runs once, and every repetition gets its answer. */
+import { resumeCapabilityKey } from "@holdfast/contract";
 import { expect, test } from "vitest";
 import { verifies } from "../verifies.ts";
 import type { BenchSession, OpenBench } from "./bench.ts";
@@ -249,12 +250,19 @@ function payloads(open: OpenBench): void {
   });
 }
 
+/** [C K-07] What the client is told: whether a key of one session counts in the next. */
+function advertisedScope({ initializeResult }: BenchSession): unknown {
+  const { experimental } = Object(initializeResult["capabilities"]);
+  return experimental?.[resumeCapabilityKey]?.idempotency?.scope;
+}
+
 function scopes(open: OpenBench): void {
   test(`${verifies("X-03", "S-06", "c021")}keys belong to the principal: its sessions share them, no other's`, async () => {
     const bench = await open({ authenticate: authenticateByName });
     const one = await bench.session({ headers: as("ann") });
     const other = await bench.session({ headers: as("ann.refreshed") });
     const bob = await bench.session({ headers: as("bob") });
+    expect(advertisedScope(one)).toBe("principal");
     const first = await keyed(one, "create", { id: 1, progressToken: "one" });
     const call = await one.upstream.request("tools/call");
     const second = await keyed(other, "create", { id: 2, progressToken: "other" });
@@ -277,6 +285,7 @@ function scopes(open: OpenBench): void {
     const bench = await open();
     for (const made of [1, 2]) {
       const session = await bench.session();
+      expect(advertisedScope(session)).toBe("session");
       const stream = await keyed(session, "create", { id: 1, key: "short" });
       (await session.upstream.request("tools/call")).answer({ made });
       expect((await stream.response()).result).toEqual({ made });
@@ -287,6 +296,7 @@ function scopes(open: OpenBench): void {
     const bench = await open({ options: { sharesKeys: true } });
     const one = await bench.session();
     const other = await bench.session();
+    expect(advertisedScope(one)).toBe("shared");
     const short = await keyed(one, "create", { id: 1, key: "x".repeat(15) });
     await expectRefusal(short, { ...badKey, id: 1 });
     const first = await keyed(one, "create", { id: 1, key: "x".repeat(16) });
@@ -300,6 +310,7 @@ function scopes(open: OpenBench): void {
     const bench = await open({ authenticate: authenticateByName, options: { sharesKeys: true } });
     for (const [name, made] of [["ann", 1] as const, ["bob", 2] as const]) {
       const session = await bench.session({ headers: as(name) });
+      expect(advertisedScope(session)).toBe("principal");
       const stream = await keyed(session, "create", { id: 1, key: "k" });
       (await session.upstream.request("tools/call")).answer({ made });
       expect((await stream.response()).result).toEqual({ made });

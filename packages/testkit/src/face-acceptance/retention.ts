@@ -241,7 +241,7 @@ function theWindow(open: OpenBench): void {
       retryMs: 1_111,
       heartbeatMs: 0,
       durability: expect.stringMatching(/^(memory|process|power)$/),
-      idempotency: { header: "Idempotency-Key", ttlMs: 86_400_000 },
+      idempotency: { header: "Idempotency-Key", ttlMs: 86_400_000, scope: "session" },
     });
   });
 }
