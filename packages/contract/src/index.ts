@@ -115,6 +115,12 @@ export {
   retryFrame,
 } from "./sse.ts";
 export {
+  readTraceparent,
+  type SpanName,
+  withTraceparent,
+  writeTraceparent,
+} from "./trace-context.ts";
+export {
   allowsArrays,
   isPrimedVersion,
   isSupportedVersion,

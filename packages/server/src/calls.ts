@@ -6,8 +6,9 @@
  * upstream gets numbers of ours, and the client's own text is put back on the way out [C X-02].
  */
 import type { Call, KeyClaim } from "@holdfast/log";
-import type { AppendOp, CallPlace } from "./answers.ts";
+import type { AppendOp, CallPlace, ResponseOp } from "./answers.ts";
 import type { IncomingRequest } from "./incoming.ts";
+import type { CallTrace } from "./telemetry/call-trace.ts";
 
 /** A caller that repeated an idempotency key while its call runs [C X-03]. */
 export interface AttachedCaller {
@@ -16,7 +17,7 @@ export interface AttachedCaller {
   /** Append to the caller's own stream, in its own session. */
   append(op: AppendOp): void;
   /** The call is over: `answer` makes the caller's response. */
-  settle(answer: (call: CallPlace) => AppendOp): void;
+  settle(answer: (call: CallPlace) => ResponseOp): void;
 }
 
 export interface InFlightCall extends CallPlace {
@@ -30,6 +31,8 @@ export interface InFlightCall extends CallPlace {
   onOver: ((isLogged: Promise<unknown>) => void) | undefined;
   /** Set: it does not run itself, but waits for another; gives that up. */
   waiting: Waiting | undefined;
+  /** Its span, where somebody records spans. */
+  trace: CallTrace | undefined;
 }
 
 export interface Waiting {
@@ -89,6 +92,7 @@ export class InFlightCalls {
       attached: new Set(),
       onOver: undefined,
       waiting: undefined,
+      trace: undefined,
     };
     this.#byNumber.set(call.number, call);
     return call;
@@ -118,6 +122,11 @@ export class InFlightCalls {
   /** The number was handed out once, and its call is over: a late message about it. */
   isPast(number: unknown): boolean {
     return typeof number === "number" && number <= this.#lastNumber && !this.#byNumber.has(number);
+  }
+
+  /** Calls whose response will be on this stream. */
+  eachOn(stream: number, visit: (call: InFlightCall) => void): void {
+    for (const call of this.#byNumber.values()) if (call.stream === stream) visit(call);
   }
 
   all(): readonly InFlightCall[] {

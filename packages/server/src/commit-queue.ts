@@ -46,7 +46,7 @@ export class CommitFailed extends Error {
 }
 
 export class CommitQueue {
-  readonly #log: EventLog;
+  readonly #log: Pick<EventLog, "commit">;
   readonly #session: SessionId;
   readonly #name: string;
   readonly #news: StoreNews;
@@ -65,7 +65,7 @@ export class CommitQueue {
   #onRoom: (() => void)[] = [];
   #isClosed = false;
 
-  constructor(log: EventLog, session: SessionId, name: string, news: StoreNews) {
+  constructor(log: Pick<EventLog, "commit">, session: SessionId, name: string, news: StoreNews) {
     this.#log = log;
     this.#session = session;
     // A session that was put to rest has another queue when it is back: its commits are new ones.

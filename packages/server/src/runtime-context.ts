@@ -5,6 +5,7 @@ import type { KeyScope, ResumeCapability } from "@holdfast/contract";
 import type { Clock, EventLog } from "@holdfast/log";
 import type { HeldText } from "./held-text.ts";
 import type { RuntimeOptions } from "./options.ts";
+import type { Telemetry } from "./telemetry/telemetry.ts";
 import type { UpstreamFactory } from "./upstream.ts";
 
 /** The part of a pino logger that the runtime uses. */
@@ -64,4 +65,5 @@ export interface RuntimeContext {
   readonly keyScope: KeyScope;
   readonly held: HeldText;
   readonly viewports: ViewportCount;
+  readonly telemetry: Telemetry;
 }

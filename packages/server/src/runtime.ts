@@ -7,6 +7,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { performance } from "node:perf_hooks";
 import { checkRetention, HoldfastError, resumeCapability } from "@holdfast/contract";
 import type { Clock, EventLog, Eviction } from "@holdfast/log";
+import type { MeterProvider, TracerProvider } from "@opentelemetry/api";
 import type { Authenticate } from "./authentication.ts";
 import { HeldText } from "./held-text.ts";
 import type { Endpoint } from "./http/endpoint.ts";
@@ -24,6 +25,8 @@ import {
 } from "./runtime-context.ts";
 import { Sessions } from "./sessions.ts";
 import { Breaches, sweeping } from "./sweeping.ts";
+import type { Observe } from "./telemetry/marks.ts";
+import { Telemetry } from "./telemetry/telemetry.ts";
 import type { UpstreamFactory } from "./upstream.ts";
 import { within } from "./within.ts";
 
@@ -35,6 +38,15 @@ export interface RuntimeParts {
   readonly authenticate?: Authenticate;
   readonly logger?: Logger;
   readonly clock?: Clock;
+  /**
+   * Where metrics and spans go; by default to the providers that are registered with
+   * `@opentelemetry/api` when the runtime is made, which without an SDK is nowhere. Runtimes of one
+   * process that are to be told apart get a provider each.
+   */
+  readonly meterProvider?: MeterProvider;
+  readonly tracerProvider?: TracerProvider;
+  /** Told of everything that happens in sessions, as it happens. */
+  readonly observe?: Observe;
 }
 
 export interface SessionRuntime {
@@ -86,7 +98,14 @@ export function createSessionRuntime(parts: RuntimeParts): SessionRuntime {
   const sessions = new Sessions(context);
   const keys = new Keys(context, (claim) => sessions.restore(claim.session));
   const breaches = new Breaches(logger);
+  const { telemetry } = context;
+  telemetry.start({
+    sessions: () => log.liveSessions(),
+    callsInFlight: () => sessions.callsInFlight,
+    viewports: () => context.viewports.count,
+  });
   const onEvicted = (eviction: Eviction) => {
+    telemetry.evicted(eviction);
     if (eviction.isBreach) breaches.add(eviction);
     sessions.onEvicted(eviction.session, eviction.stream, eviction.through);
   };
@@ -149,6 +168,7 @@ export function createSessionRuntime(parts: RuntimeParts): SessionRuntime {
       isDraining = true;
       for (const sweep of sweeps) sweep.stop();
       breaches.stop();
+      telemetry.stop();
       release("all");
       // What they still say, they read from the log.
       await within(bounds.lingerMs, viewportsOver("all"));
@@ -162,12 +182,16 @@ export function createSessionRuntime(parts: RuntimeParts): SessionRuntime {
 function contextOf(parts: RuntimeParts, options: RuntimeOptions): RuntimeContext {
   const scope = keyScopeOf(parts.authenticate !== undefined, options.sharesKeys);
   const idempotency = { ttlMs: options.idempotencyTtlMs, scope };
+  const clock = parts.clock ?? systemClock;
+  const { meterProvider, tracerProvider, observe } = parts;
+  const { windowMs } = options.retention;
   return {
     log: parts.log,
     upstream: parts.upstream,
     options,
     logger: parts.logger ?? silentLogger,
-    clock: parts.clock ?? systemClock,
+    clock,
+    telemetry: new Telemetry({ clock, windowMs, meterProvider, tracerProvider, observe }),
     capability: resumeCapability({ ...options, durability: parts.log.durability, idempotency }),
     keyScope: scope,
     held: new HeldText(),

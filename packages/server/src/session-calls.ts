@@ -19,6 +19,7 @@ import { type AppendOp, type CallPlace, type ResponseOp, unknownOutcome } from "
 import { type InFlightCall, InFlightCalls, recordOf } from "./calls.ts";
 import { CommitFailed, type CommitQueue } from "./commit-queue.ts";
 import type { IncomingNotification, IncomingRequest } from "./incoming.ts";
+import type { Telemetry } from "./telemetry/telemetry.ts";
 import type { UpstreamDesk } from "./upstream-desk.ts";
 
 /** Calls that have a stream, and wait to be handed to the upstream. */
@@ -39,6 +40,8 @@ export interface CallsHost {
   isOver(): boolean;
   wallMs(): number;
   append(op: AppendOp): Promise<CommitOutcome>;
+  readonly tag: string;
+  readonly telemetry: Telemetry;
   /** A request is on its way to the upstream. */
   onDelivered(request: IncomingRequest): void;
   /** A call is over. */
@@ -115,10 +118,13 @@ export class SessionCalls {
     if (outcome.kind === "full" || outcome.kind === "claimed") return outcome;
     const begin = outcome.kind === "committed" ? outcome.begun.at(-1) : undefined;
     if (begin === undefined || this.#host.isOver()) return { kind: "absent" };
-    const calls = requests.map((request, index) => ({
-      call: this.inFlight.start(request, startedAtMs, stream, index),
-      request,
-    }));
+    const { telemetry, tag } = this.#host;
+    telemetry.callsOpened(tag, stream, requests);
+    const calls = requests.map((request, index) => {
+      const call = this.inFlight.start(request, startedAtMs, stream, index);
+      call.trace = telemetry.traceCall(tag, request);
+      return { call, request };
+    });
     return { kind: "opened", begin, calls };
   }
 
@@ -150,7 +156,8 @@ export class SessionCalls {
     for (const { call, request } of opened.calls) {
       // Cancelled, or ended with its session, between the two steps.
       if (this.inFlight.get(call.number) !== call) continue;
-      this.#host.desk().sendNumbered(request.text, call.number);
+      const text = call.trace?.outbound(request.text, request.params) ?? request.text;
+      this.#host.desk().sendNumbered(text, call.number);
       this.#host.onDelivered(request);
     }
   }
@@ -165,9 +172,9 @@ export class SessionCalls {
       call,
       tokenJson: call.tokenJson,
       append: (op: AppendOp) => void this.#host.append(op),
-      settle: (answer: (place: CallPlace) => AppendOp) => {
+      settle: (answer: (place: CallPlace) => ResponseOp) => {
         this.inFlight.remove(call);
-        this.#over(call, this.#store(call, answer(call)));
+        this.#answered(call, answer(call));
       },
     };
     running.attached.add(caller);
@@ -182,7 +189,7 @@ export class SessionCalls {
     if (this.inFlight.get(call.number) !== call) return;
     this.inFlight.remove(call);
     call.waiting?.leave();
-    this.#over(call, this.#store(call, answer(call)));
+    this.#answered(call, answer(call));
     for (const caller of call.attached) caller.settle(answer);
   }
 
@@ -202,6 +209,7 @@ export class SessionCalls {
     for (const over of new Set([call, run])) {
       if (over === undefined) continue;
       const op: Op = { op: "cancel", stream: over.stream, call: over.index };
+      this.#host.telemetry.callOver(this.#host.tag, over, "cancelled");
       this.#leave(over, "window-expired", this.#host.commits.add([op]));
     }
   }
@@ -220,7 +228,10 @@ export class SessionCalls {
 
   /** The session is over, and {@link endings} are in the log. */
   leaveAll(): void {
-    for (const call of this.inFlight.all()) this.#leave(call, "session-ended", Promise.resolve());
+    for (const call of this.inFlight.all()) {
+      this.#host.telemetry.callOver(this.#host.tag, call, "session-ended");
+      this.#leave(call, "session-ended", Promise.resolve());
+    }
   }
 
   /** A call is over without a response of its own; whoever waits for it gets the reason. */
@@ -229,6 +240,11 @@ export class SessionCalls {
     call.waiting?.leave();
     for (const caller of call.attached) caller.settle((place) => unknownOutcome(place, reason));
     this.#over(call, isLogged);
+  }
+
+  #answered(call: InFlightCall, answer: ResponseOp): void {
+    this.#host.telemetry.callOver(this.#host.tag, call, answer.unknown ?? "answered");
+    this.#over(call, this.#store(call, answer));
   }
 
   #store(call: InFlightCall, answer: AppendOp): Promise<CommitOutcome> {

@@ -83,7 +83,8 @@ export class Session {
     this.principal = birth.principal;
     this.#data = birth.data;
     this.#rest = new Rest(context.clock, birth.data.initialized !== undefined);
-    this.#commits = new CommitQueue(context.log, birth.id, birth.tag, this.#storeNews());
+    const log = context.telemetry.watch(context.log);
+    this.#commits = new CommitQueue(log, birth.id, birth.tag, this.#storeNews());
     this.viewports = this.#openViewports();
     this.calls = this.#openCalls(birth.nextStream);
     this.#desk = this.#openDesk();
@@ -164,6 +165,11 @@ export class Session {
           : [],
       );
       await this.#commits.add(ops);
+      for (const [index, call] of calls.entries()) {
+        if (call.state !== "running") continue;
+        const place = { ...call, stream, index };
+        this.#context.telemetry.callAbandoned(this.tag, place, "process-restarted");
+      }
     }
     if (this.#data.version !== undefined) return true;
     await this.end("ended");
@@ -242,10 +248,14 @@ export class Session {
         storeWritten: (position) =>
           this.#commits.tryOnce([{ op: "written", stream: standaloneStream, position }]),
         // Who listens to the standalone stream listens for an upstream.
-        onShown: (stream) => {
+        onShown: (stream, after, isResume) => {
           if (stream === standaloneStream) this.#desk.wake();
+          if (isResume) this.calls.inFlight.eachOn(stream, ({ trace }) => trace?.resumed(after));
         },
-        onClosed: () => this.#rest.active(),
+        onClosed: (stream, end) => {
+          this.#rest.active();
+          this.calls.inFlight.eachOn(stream, ({ trace }) => trace?.cut(end));
+        },
       },
       this.#context,
     );
@@ -259,6 +269,8 @@ export class Session {
         isOver: () => this.isOver,
         wallMs: () => this.#context.clock.wallMs(),
         append: (op) => this.#append(op),
+        telemetry: this.#context.telemetry,
+        tag: this.tag,
         onDelivered: (request: IncomingRequest) => this.#record(journal(this.#data, request)),
         onOver: () => this.#events.onCallOver(),
       },
@@ -295,6 +307,7 @@ export class Session {
   async #commitEnd(reason: EndReason): Promise<boolean> {
     const outcome = await this.#commits.tryOnce([...this.calls.endings(), { op: "end", reason }]);
     this.#ended = outcome.kind === "committed" ? reason : "ended";
+    if (outcome.kind === "committed") this.#context.telemetry.sessionEnded(this.tag, reason);
     this.calls.leaveAll();
     this.viewports.refresh();
     this.#events.onEnded(this);

@@ -79,7 +79,10 @@ export class Sessions {
     this.#opening.add(session);
     try {
       const outcome = await session.calls.open([request], { creation: [birth] });
-      if (outcome.kind === "opened") this.#live.set(id, session);
+      if (outcome.kind === "opened") {
+        this.#live.set(id, session);
+        this.#context.telemetry.sessionBegun(tag, data.clientName);
+      }
       return { session, outcome };
     } finally {
       this.#opening.delete(session);

@@ -155,6 +155,7 @@ function show(
     ended: () => undefined,
     ending: () => undefined,
     onWritten: () => {},
+    onReplayed: () => {},
     ...more,
   };
   const settings = { heartbeatMs, retryMs: 1_000, viewportMaxMs: 0 };

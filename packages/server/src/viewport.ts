@@ -45,6 +45,8 @@ export interface ViewportSource {
   ending(): Promise<unknown> | undefined;
   /** Events up to here were handed to the socket. */
   onWritten(position: number): void;
+  /** So many events that were there before the viewport were read for it. */
+  onReplayed(events: number): void;
 }
 
 export interface ViewportSettings {
@@ -61,6 +63,8 @@ export interface ViewportStart {
   readonly epilogue?: string;
   /** Events after the cursor that were read already. */
   readonly events?: readonly LoggedEvent[];
+  /** Its reader was there before: what is there already it has missed. */
+  readonly isResume?: boolean;
 }
 
 interface Stop {
@@ -94,6 +98,8 @@ export class Viewport {
   /** Ticks in a row at which the socket had not drained since the one before. */
   #stalledTicks = 0;
   #isStalled = false;
+  /** What is read was there before the viewport. */
+  #isReplaying = false;
   /** Set while a frame is half written: no comment may stand in it. */
   #isMidFrame = false;
 
@@ -112,9 +118,17 @@ export class Viewport {
   }
 
   /** Show the stream until the viewport is over; never rejects for what a peer does. */
-  run({ preface, events = [], epilogue = "" }: ViewportStart): Promise<ViewportEnd> {
+  run(start: ViewportStart): Promise<ViewportEnd> {
+    const { preface, events = [], epilogue = "", isResume = false } = start;
     this.#unshown = [...events];
+    this.#isReplaying = isResume;
+    if (isResume) this.#source.onReplayed(events.length);
     return this.#run(preface, epilogue);
+  }
+
+  /** Events up to here were handed to the socket. */
+  get shownThrough(): number {
+    return this.#cursor.position;
   }
 
   /** Another viewport shows the stream from now on [C R-02]. */
@@ -189,6 +203,9 @@ export class Viewport {
     const outcome = await this.#source.read(this.#cursor);
     if (outcome.kind !== "events") return outcome.kind;
     this.#unshown = [...outcome.events];
+    // At the head what comes is live.
+    this.#isReplaying &&= outcome.events.length > 0;
+    if (this.#isReplaying) this.#source.onReplayed(outcome.events.length);
     return this.#unshown.length > 0 ? "events" : "none";
   }
 

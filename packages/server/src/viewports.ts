@@ -4,10 +4,11 @@
 import { type EventId, type EventPlace, standaloneStream } from "@holdfast/contract";
 import { incarnationAt, type ReadOutcome, type SessionId, type StreamState } from "@holdfast/log";
 import type { Sink } from "./http/exchange.ts";
+import { LostViewports } from "./lost-viewports.ts";
 import { bounds } from "./options.ts";
 import { RefusedCursors } from "./refused-cursors.ts";
 import type { RuntimeContext } from "./runtime-context.ts";
-import { Viewport, type ViewportSource, type ViewportStart } from "./viewport.ts";
+import { Viewport, type ViewportEnd, type ViewportSource, type ViewportStart } from "./viewport.ts";
 
 /** What the session gives its viewports. */
 export interface ViewportHost extends Pick<ViewportSource, "ended" | "ending"> {
@@ -15,8 +16,9 @@ export interface ViewportHost extends Pick<ViewportSource, "ended" | "ending"> {
   readonly tag: string;
   /** The standalone stream was shown up to here; stored lazily. */
   storeWritten(position: number): Promise<unknown>;
-  onShown(stream: number): void;
-  onClosed(): void;
+  /** @param after - the reader has everything up to here */
+  onShown(stream: number, after: number, isResume: boolean): void;
+  onClosed(stream: number, end: ViewportEnd): void;
 }
 
 export class Viewports {
@@ -26,12 +28,14 @@ export class Viewports {
   /** Each resolves when its viewport is over; with the stream that it shows. */
   readonly #showing = new Map<Promise<void>, number>();
   readonly #refused = new RefusedCursors();
+  readonly #lost: LostViewports;
   #writtenThrough = 0;
   #writtenTimer: NodeJS.Timeout | undefined;
 
   constructor(host: ViewportHost, context: RuntimeContext) {
     this.#host = host;
     this.#context = context;
+    this.#lost = new LostViewports(context.clock);
   }
 
   get size(): number {
@@ -67,9 +71,8 @@ export class Viewports {
   /** Show a stream on a sink, from a place on; whoever showed it before is let go [C R-02]. */
   show(sink: Sink, start: ViewportStart): void {
     const { stream } = start.cursor;
-    const { options, held, logger, log } = this.#context;
-    const { id, tag } = this.#host;
-    this.#host.onShown(stream);
+    const { options, held, log, telemetry } = this.#context;
+    const { id } = this.#host;
     const source: ViewportSource = {
       stream,
       read: (cursor) => this.read(cursor),
@@ -79,28 +82,50 @@ export class Viewports {
       onWritten: (position) => {
         if (stream === standaloneStream) this.#onWritten(position);
       },
+      onReplayed: (events) => telemetry.replayed(events),
     };
     const viewport = new Viewport(source, sink, options, held, start.cursor);
-    this.#byStream.get(stream)?.takeOver();
-    this.#byStream.set(stream, viewport);
-    this.#context.viewports.add(1);
+    this.#attach(viewport, start);
     // Over is over when its last bytes have left, too.
     const closed = new Promise<void>((resolve) => sink.onClose(resolve));
     const over = viewport
       .run(start)
-      .then((end) => logger.debug({ session: tag, stream, end }, "viewport closed"))
       .catch((error: unknown) => {
-        logger.error({ session: tag, stream, error }, "a viewport failed");
+        const { logger } = this.#context;
+        logger.error({ session: this.#host.tag, stream, error }, "a viewport failed");
         sink.destroy();
+        return "disconnected" as const;
       })
-      .finally(() => {
-        this.#context.viewports.add(-1);
-        if (this.#byStream.get(stream) === viewport) this.#byStream.delete(stream);
-        this.#host.onClosed();
-      })
+      .then((end) => this.#detach(viewport, stream, end))
       .then(() => closed)
       .then(() => void this.#showing.delete(over));
     this.#showing.set(over, stream);
+  }
+
+  #attach(viewport: Viewport, { cursor, isResume = false }: ViewportStart): void {
+    const { stream, position } = cursor;
+    const { telemetry, viewports } = this.#context;
+    const former = this.#byStream.get(stream);
+    if (former !== undefined) telemetry.takenOver();
+    former?.takeOver();
+    this.#byStream.set(stream, viewport);
+    viewports.add(1);
+    const lostMs = this.#lost.found(stream);
+    if (lostMs !== undefined) telemetry.reconnected(lostMs);
+    telemetry.viewportAttached(this.#host.tag, stream, position, isResume);
+    this.#host.onShown(stream, position, isResume);
+  }
+
+  #detach(viewport: Viewport, stream: number, end: ViewportEnd): void {
+    const { telemetry, viewports, logger } = this.#context;
+    logger.debug({ session: this.#host.tag, stream, end }, "viewport closed");
+    viewports.add(-1);
+    if (this.#byStream.get(stream) === viewport) {
+      this.#byStream.delete(stream);
+      this.#lost.note(stream, end);
+    }
+    telemetry.viewportDetached(this.#host.tag, stream, end, viewport.shownThrough);
+    this.#host.onClosed(stream, end);
   }
 
   /** Resolves when the viewports that are there now, of calls or all, are over. */

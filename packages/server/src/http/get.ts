@@ -15,7 +15,7 @@ import {
 } from "@holdfast/contract";
 import type { Gap, LoggedEvent, StreamState } from "@holdfast/log";
 import type { Session } from "../session.ts";
-import type { Exchange, Handled } from "./endpoint.ts";
+import type { Endpoint, Exchange, Handled } from "./endpoint.ts";
 import { holdingPlaces, tooManyViewports } from "./limits.ts";
 import { accepts } from "./negotiation.ts";
 import { type Rejection, reject } from "./rejection.ts";
@@ -27,14 +27,19 @@ export async function handleGet(exchange: Exchange): Handled {
   if (!accepts(request.header("accept"), "text/event-stream")) {
     return reject("not-acceptable", "A GET needs Accept: text/event-stream.");
   }
+  const header = request.header("last-event-id");
+  const { telemetry } = endpoint.context;
   const found = await findSession(exchange, []);
-  if (found.kind === "rejected") return found.rejection;
+  if (found.kind === "rejected") {
+    if (header !== undefined) telemetry.resumed("refused");
+    return found.rejection;
+  }
   if (endpoint.context.viewports.isFull) return tooManyViewports();
   const resume: Resume = { ...exchange, session: found.session };
-  const header = request.header("last-event-id");
   if (header === undefined) return openStandalone(resume);
   const cursor = parseEventId(header);
   if (cursor === undefined) {
+    telemetry.resumed("refused");
     return reject("invalid-event-id", "The Last-Event-ID is no event id of this server.");
   }
   return resumeFrom(resume, cursor);
@@ -58,17 +63,22 @@ async function openStandalone(resume: Resume): Handled {
 
 async function resumeFrom(resume: Resume, cursor: EventPlace): Handled {
   const { session, reply, headers } = resume;
+  const { telemetry } = resume.endpoint.context;
   const outcome = await holdingPlaces(resume, undefined, 1, () => session.viewports.read(cursor));
   switch (outcome.kind) {
     case "events":
+      telemetry.resumed("clean");
       return begin(resume, cursor, outcome.events);
     case "finished":
+      telemetry.resumed("complete");
       // [C R-06] the status that tells an EventSource to stop.
       reply.send(204, headers);
       return undefined;
     case "foreign":
+      telemetry.resumed("refused");
       return reject("foreign-event-id", "The Last-Event-ID belongs to another session or log.");
     case "absent":
+      telemetry.resumed("refused");
       return absent("unknown");
     case "gap":
       return isServedInBand(resume, outcome.gap)
@@ -80,7 +90,14 @@ async function resumeFrom(resume: Resume, cursor: EventPlace): Handled {
 function begin(resume: Resume, cursor: EventPlace, events: readonly LoggedEvent[]): undefined {
   const { session, reply, headers } = resume;
   const sink = reply.stream({ ...headers, ...eventStreamHeaders });
-  session.viewports.show(sink, { cursor, preface: opening(resume, cursor), events });
+  // On the standalone stream, a reader without a cursor comes after one that has seen something.
+  const isResume = cursor.stream !== standaloneStream || cursor.position > 0;
+  session.viewports.show(sink, {
+    cursor,
+    preface: opening(resume, cursor),
+    events,
+    isResume,
+  });
 }
 
 /** [C E-05] the id of the position just before the first event to come, or a comment. */
@@ -90,7 +107,8 @@ function opening(resume: Resume, cursor: EventPlace): string {
 }
 
 /** [C R-03] */
-function refuseGap({ endpoint }: Resume, gap: Gap): Rejection {
+function refuseGap({ endpoint, session }: Resume, gap: Gap): Rejection {
+  noteGap(endpoint, session, gap, false);
   const data = resumeWindowExceeded(gap, endpoint.context.options.retention);
   const extent =
     gap.lostEvents === null ? "An unknown number of events" : `${gap.lostEvents} events`;
@@ -114,6 +132,7 @@ function isServedInBand({ endpoint, session, request }: Resume, gap: Gap): boole
 async function showGap(resume: Resume, gap: Gap): Promise<undefined> {
   const { endpoint, session, reply, headers } = resume;
   const data = resumeWindowExceeded(gap, endpoint.context.options.retention);
+  noteGap(endpoint, session, gap, true);
   // Without an id: a reader that is cut here asks with its old cursor again.
   const notice = frameEvent({ data: gapNotification(data) });
   const stream =
@@ -123,8 +142,15 @@ async function showGap(resume: Resume, gap: Gap): Promise<undefined> {
   session.viewports.show(sink, {
     cursor: gap.retained,
     preface: notice + opening(resume, gap.retained),
+    isResume: true,
     ...(epilogue === "" ? {} : { epilogue }),
   });
+}
+
+function noteGap({ context }: Endpoint, session: Session, gap: Gap, isInBand: boolean): void {
+  const { stream, lostEvents } = gap;
+  const [from, to] = [gap.requested.position, gap.oldest.position];
+  context.telemetry.gapServed(session.tag, { stream, lostEvents, isInBand, from, to });
 }
 
 /** [C R-09] "if the response is no longer retained, -32011 for its request ends the stream" */

@@ -76,7 +76,11 @@ export class Keys {
     const claim: KeyClaim = { scope, key, digest, isRerun: false };
     const first = await this.#claim(session, request, claim);
     if (first.kind !== "claimed") return first;
-    if (first.claim.digest !== digest) return { kind: "reuse" };
+    const { telemetry } = this.#context;
+    if (first.claim.digest !== digest) {
+      telemetry.idempotentHit("conflict");
+      return { kind: "reuse" };
+    }
     const isUndelivered = await this.#isUndelivered(first.claim, claim);
     const held = await this.#settled(first.claim, claim);
     const isUnknown = held.outcome.kind === "unknown";
@@ -165,9 +169,11 @@ export class Keys {
   async #give(session: Session, call: InFlightCall, claim: KeyClaim): Promise<void> {
     const running = this.#running.get(nameOf(claim));
     if (running !== undefined && running.isLogged === undefined) {
+      this.#context.telemetry.idempotentHit("attach");
       session.calls.join(call, running.session.calls, running.call);
       return;
     }
+    this.#context.telemetry.idempotentHit("replay");
     await running?.isLogged;
     const held = await this.#context.log.claim(claim.scope, claim.key);
     if (held?.outcome.kind === "answered") {

@@ -1,5 +1,5 @@
 export { type AcceptanceSettings, acceptFace, type Chapter } from "./accept-face.ts";
-export { type Bench, benches } from "./bench.ts";
+export { type Bench, type BenchSettings, benches } from "./bench.ts";
 export type {
   Face,
   FaceAuthenticate,
