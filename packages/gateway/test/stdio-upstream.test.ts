@@ -61,7 +61,7 @@ async function start(script: string, options: StartOptions = {}): Promise<Starte
     logger,
   });
   const upstream = await factory.start(
-    { tag: "t4g" },
+    { tag: "t4g", kept: undefined, keep: async () => {}, headers: () => ({}) },
     {
       onMessage: (text) => {
         messages.push(text);
@@ -72,6 +72,7 @@ async function start(script: string, options: StartOptions = {}): Promise<Starte
         oversized.push(message);
         happened.emit("message");
       },
+      onUnknown: () => {},
       onExit: (reason) => {
         exits.push(reason);
         happened.emit("exit");

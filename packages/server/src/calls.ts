@@ -8,6 +8,7 @@
 import type { Call, KeyClaim } from "@holdfast/log";
 import type { AppendOp, CallPlace, ResponseOp } from "./answers.ts";
 import type { IncomingRequest } from "./incoming.ts";
+import type { KeptCall, UpstreamProgress } from "./session-data.ts";
 import type { CallTrace } from "./telemetry/call-trace.ts";
 
 /** A caller that repeated an idempotency key while its call runs [C X-03]. */
@@ -83,19 +84,48 @@ export class InFlightCalls {
     stream: number,
     index: number,
   ): InFlightCall {
+    const place = { ...recordOf(request, startedAtMs), stream, index };
+    return this.#add(place, this.nextNumber(), request.tokenJson);
+  }
+
+  /** A call of an earlier process goes on. */
+  resume(place: CallPlace, { number, tokenJson }: KeptCall): InFlightCall {
+    return this.#add(place, number, tokenJson);
+  }
+
+  /** No number up to here is used again. */
+  skipTo(lastNumber: number): void {
+    this.#lastNumber = Math.max(this.#lastNumber, lastNumber);
+  }
+
+  /** What a later process needs to go on with the calls that the upstream has. */
+  progress(): Omit<UpstreamProgress, "kept"> {
+    const calls = this.all()
+      .filter(({ waiting, method }) => waiting === undefined && method !== "initialize")
+      .map(({ number, stream, index, tokenJson }) => ({
+        ...{ number, stream, index },
+        ...(tokenJson === undefined ? {} : { tokenJson }),
+      }));
+    return { lastNumber: this.#lastNumber, calls };
+  }
+
+  #add(place: CallPlace, number: number, tokenJson: string | undefined): InFlightCall {
     const call: InFlightCall = {
-      ...recordOf(request, startedAtMs),
-      number: this.nextNumber(),
-      tokenJson: request.tokenJson,
-      stream,
-      index,
+      ...place,
+      number,
+      tokenJson,
       attached: new Set(),
       onOver: undefined,
       waiting: undefined,
       trace: undefined,
     };
-    this.#byNumber.set(call.number, call);
+    this.#byNumber.set(number, call);
     return call;
+  }
+
+  /** The call at a place, if it runs. */
+  at(stream: number, index: number): InFlightCall | undefined {
+    return this.all().find((call) => call.stream === stream && call.index === index);
   }
 
   get(number: unknown): InFlightCall | undefined {

@@ -13,6 +13,12 @@ import { randomBytes } from "node:crypto";
 import type { Commit, CommitOutcome, EventLog, Op, SessionId } from "@holdfast/log";
 import { bounds } from "./options.ts";
 
+interface Joined {
+  readonly ops: readonly Op[];
+  readonly chars: number;
+  resolve(outcome: CommitOutcome): void;
+}
+
 interface Entry {
   readonly commit: Commit;
   readonly chars: number;
@@ -64,6 +70,8 @@ export class CommitQueue {
   #queuedChars = 0;
   #onRoom: (() => void)[] = [];
   #isClosed = false;
+  /** Set while commits are joined to one. */
+  #joined: Joined[] | undefined;
 
   constructor(log: Pick<EventLog, "commit">, session: SessionId, name: string, news: StoreNews) {
     this.#log = log;
@@ -75,10 +83,28 @@ export class CommitQueue {
 
   /** Commit what must not be lost: tried again until it is done. */
   add(ops: readonly Op[], chars = 0): Promise<CommitOutcome> {
+    const joined = this.#joined;
+    if (joined !== undefined) {
+      return new Promise((resolve) => void joined.push({ ops, chars, resolve }));
+    }
     return new Promise((resolve) => {
       this.#queuedChars += chars;
       this.#enter({ commit: this.#commitOf(ops), chars, resolve });
     });
+  }
+
+  /** What `run` adds is one commit: all of it or nothing. */
+  together<T>(run: () => T): T {
+    const joined: Joined[] = [];
+    this.#joined = joined;
+    try {
+      return run();
+    } finally {
+      this.#joined = undefined;
+      const ops = joined.flatMap((one) => one.ops);
+      const chars = joined.reduce((sum, one) => sum + one.chars, 0);
+      if (ops.length > 0) void this.add(ops, chars).then((outcome) => tellEach(joined, outcome));
+    }
   }
 
   /**
@@ -233,4 +259,15 @@ export class CommitQueue {
 
 function awayError(): Error {
   return new Error("the store does not take writes at present");
+}
+
+/** Each gets the places of its own events. */
+function tellEach(joined: readonly Joined[], outcome: CommitOutcome): void {
+  let from = 0;
+  for (const { ops, resolve } of joined) {
+    const to = from + ops.filter(({ op }) => op === "append").length;
+    const own = outcome.kind === "committed" ? outcome.appended.slice(from, to) : [];
+    resolve(outcome.kind === "committed" ? { ...outcome, appended: own } : outcome);
+    from = to;
+  }
 }

@@ -5,4 +5,11 @@ export type { RuntimeParts, SessionRuntime } from "./runtime.ts";
 export { createSessionRuntime } from "./runtime.ts";
 export type { Logger } from "./runtime-context.ts";
 export type { CallOutcome, Mark, MarkedCall, Observe } from "./telemetry/marks.ts";
-export type { Upstream, UpstreamEvents, UpstreamFactory } from "./upstream.ts";
+export type {
+  ForwardedHeaders,
+  Upstream,
+  UpstreamEnd,
+  UpstreamEvents,
+  UpstreamFactory,
+  UpstreamSession,
+} from "./upstream.ts";

@@ -40,6 +40,8 @@ export interface RuntimeOptions {
   readonly idempotencyTtlMs: number;
   /** Without authentication: callers share their keys. For endpoints on loopback alone. */
   readonly sharesKeys: boolean;
+  /** Headers of clients that are passed on to the upstream, lower-case names. */
+  readonly forwardHeaders: readonly string[];
   /** Put a session out of memory, and end its upstream, after so much quiet; 0 for never. */
   readonly hibernateMs: number;
   /**
@@ -72,6 +74,7 @@ export const defaultOptions: RuntimeOptions = {
   viewportsMax: 20_000,
   idempotencyTtlMs: 24 * 60 * minute,
   sharesKeys: false,
+  forwardHeaders: [],
   hibernateMs: 0,
   storePatienceMs: minute,
 };

@@ -14,12 +14,15 @@ import {
   outcomeUnknownMessage,
   splice,
 } from "@holdfast/contract";
-import type { CommitOutcome, KeyClaim, Op } from "@holdfast/log";
+import type { CommitOutcome, KeyClaim, Op, StreamState } from "@holdfast/log";
 import { type AppendOp, type CallPlace, type ResponseOp, unknownOutcome } from "./answers.ts";
 import { type InFlightCall, InFlightCalls, recordOf } from "./calls.ts";
 import { CommitFailed, type CommitQueue } from "./commit-queue.ts";
 import type { IncomingNotification, IncomingRequest } from "./incoming.ts";
+import { sortRunning } from "./restoring.ts";
+import type { UpstreamProgress } from "./session-data.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
+import type { ForwardedHeaders } from "./upstream.ts";
 import type { UpstreamDesk } from "./upstream-desk.ts";
 
 /** Calls that have a stream, and wait to be handed to the upstream. */
@@ -140,6 +143,28 @@ export class SessionCalls {
     });
   }
 
+  /**
+   * [C X-05] Calls of an earlier process: those that the upstream still has go on, the others are
+   * closed, in the log when this resolves.
+   *
+   * @param progress - with an upstream that outlives the process
+   * @returns those that go on
+   */
+  async restore(
+    running: readonly Pick<StreamState, "stream" | "calls">[],
+    progress: UpstreamProgress | undefined,
+  ): Promise<readonly InFlightCall[]> {
+    this.inFlight.skipTo(progress?.lastNumber ?? 0);
+    const { resumed, lost } = sortRunning(running, progress?.calls ?? []);
+    const reason = "process-restarted";
+    for (const places of lost) {
+      await this.#host.commits.add(places.map((place) => unknownOutcome(place, reason)));
+      const { telemetry, tag } = this.#host;
+      for (const place of places) telemetry.callAbandoned(tag, place, reason);
+    }
+    return resumed.map(({ place, kept }) => this.inFlight.resume(place, kept));
+  }
+
   /** [C X-05] Calls whose outcome cannot be stored: their streams, and what to tell of them. */
   unstored(): ReadonlyMap<number, string> {
     const frames = new Map<number, string>();
@@ -151,13 +176,17 @@ export class SessionCalls {
     return frames;
   }
 
-  /** Hand opened calls to the upstream. */
-  deliver(opened: OpenedCalls): void {
+  /**
+   * Hand opened calls to the upstream.
+   *
+   * @param headers - of the client's request, those that are passed on
+   */
+  deliver(opened: OpenedCalls, headers: ForwardedHeaders): void {
     for (const { call, request } of opened.calls) {
       // Cancelled, or ended with its session, between the two steps.
       if (this.inFlight.get(call.number) !== call) continue;
       const text = call.trace?.outbound(request.text, request.params) ?? request.text;
-      this.#host.desk().sendNumbered(text, call.number);
+      this.#host.desk().sendNumbered(text, call.number, headers);
       this.#host.onDelivered(request);
     }
   }

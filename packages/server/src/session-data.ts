@@ -17,6 +17,26 @@ export interface SessionData {
   readonly level: string | undefined;
   /** `resources/subscribe` by URI. */
   readonly subscriptions: Readonly<Record<string, string>>;
+  /** Of upstreams that outlive this process alone. */
+  readonly upstream?: UpstreamProgress;
+}
+
+/** How far the session has come with its upstream. */
+export interface UpstreamProgress {
+  /** The upstream's own text. */
+  readonly kept: string;
+  /** Request ids up to here were used. */
+  readonly lastNumber: number;
+  /** The calls that it has. */
+  readonly calls: readonly KeptCall[];
+}
+
+/** A call at the upstream: where it belongs is not known to the log by its number. */
+export interface KeptCall {
+  readonly number: number;
+  readonly stream: number;
+  readonly index: number;
+  readonly tokenJson?: string;
 }
 
 export function newSessionData(initialize: string, clientName: string | undefined): SessionData {

@@ -11,6 +11,7 @@
  */
 import {
   isPrimedVersion,
+  type OutcomeUnknownReason,
   replaceAt,
   resumeCapabilityKey,
   setMember,
@@ -35,6 +36,7 @@ import { Rest } from "./rest.ts";
 import type { RuntimeContext } from "./runtime-context.ts";
 import { SessionCalls } from "./session-calls.ts";
 import { journal, type SessionData, writeSessionData } from "./session-data.ts";
+import type { ForwardedHeaders } from "./upstream.ts";
 import { UpstreamDesk } from "./upstream-desk.ts";
 import { Viewports } from "./viewports.ts";
 
@@ -45,6 +47,8 @@ export interface SessionBirth {
   readonly data: SessionData;
   /** Number of the next stream that it may open. */
   readonly nextStream: number;
+  /** Of the request that brought it here, those that are passed on. */
+  readonly headers: ForwardedHeaders;
 }
 
 /** What the registry wants to know of a session. */
@@ -72,6 +76,7 @@ export class Session {
   readonly #desk: UpstreamDesk;
   readonly #repeatable: Repeatable;
   #data: SessionData;
+  #headers: ForwardedHeaders;
   #ending: Promise<boolean> | undefined;
   #ended: EndReason | undefined;
 
@@ -82,6 +87,7 @@ export class Session {
     this.tag = birth.tag;
     this.principal = birth.principal;
     this.#data = birth.data;
+    this.#headers = birth.headers;
     this.#rest = new Rest(context.clock, birth.data.initialized !== undefined);
     const log = context.telemetry.watch(context.log);
     this.#commits = new CommitQueue(log, birth.id, birth.tag, this.#storeNews());
@@ -140,8 +146,9 @@ export class Session {
     return this.#rest.isUsed;
   }
 
-  /** The client said something. */
-  touch(): void {
+  /** The client said something. @param headers - of its request, those that are passed on */
+  touch(headers: ForwardedHeaders): void {
+    this.#headers = headers;
     if (this.#rest.use()) void this.#commits.add([{ op: "touch", isUsed: true }]);
   }
 
@@ -158,22 +165,16 @@ export class Session {
    * @returns false when the session cannot go on: its `initialize` was never answered [C S-07]
    */
   async restore(): Promise<boolean> {
-    for (const { stream, calls } of await this.#context.log.running(this.id)) {
-      const ops = calls.flatMap((call, index) =>
-        call.state === "running"
-          ? [unknownOutcome({ ...call, stream, index }, "process-restarted")]
-          : [],
-      );
-      await this.#commits.add(ops);
-      for (const [index, call] of calls.entries()) {
-        if (call.state !== "running") continue;
-        const place = { ...call, stream, index };
-        this.#context.telemetry.callAbandoned(this.tag, place, "process-restarted");
-      }
+    const { upstream } = this.#data;
+    const isOutlived = this.#context.upstream.outlivesProcess === true;
+    const running = await this.#context.log.running(this.id);
+    const resumed = await this.calls.restore(running, isOutlived ? upstream : undefined);
+    if (this.#data.version === undefined) {
+      await this.end("ended");
+      return false;
     }
-    if (this.#data.version !== undefined) return true;
-    await this.end("ended");
-    return false;
+    if (resumed.length > 0) this.#desk.resume(resumed);
+    return true;
   }
 
   /** [C X-05] Whether a request may run again although it may have run before. */
@@ -221,7 +222,7 @@ export class Session {
     await this.viewports.flush();
     await this.storeTouch();
     this.#commits.close();
-    await this.#desk.close();
+    await this.#desk.close("rest");
   }
 
   #storeNews(): StoreNews {
@@ -283,7 +284,11 @@ export class Session {
       {
         tag: this.tag,
         calls: this.calls.inFlight,
+        headers: () => this.#headers,
         data: () => this.#data,
+        keep: (text) => this.#keep(text),
+        together: (run) => this.#commits.together(run),
+        onUnknown: (call, reason) => this.#onUnknown(call, reason),
         append: (op, onDone) => {
           void this.#append(op).then((outcome) => {
             const place = outcome.kind === "committed" ? outcome.appended[0] : undefined;
@@ -297,7 +302,7 @@ export class Session {
         onOversized: (call, bytes, bytesMax) =>
           this.#onAnswer(call, (place) => oversizedAnswer(place, bytes, bytesMax)),
         onToolsChanged: () => this.#repeatable.forget(),
-        onLost: () => this.#onUpstreamLost(),
+        onLost: (outcome) => this.#onUpstreamLost(outcome),
         onRefused: () => this.#endForGood("the upstream refused to be restored"),
       },
       this.#context,
@@ -312,7 +317,7 @@ export class Session {
     this.viewports.refresh();
     this.#events.onEnded(this);
     this.#commits.close();
-    void this.#desk.close();
+    void this.#desk.close("over");
     return outcome.kind === "committed";
   }
 
@@ -338,8 +343,13 @@ export class Session {
     this.calls.settle(call, (place) => responseTo(place, setMember(answer, path, capability)));
   }
 
-  #onUpstreamLost(): void {
-    this.calls.lose("upstream-exited");
+  #onUnknown(call: InFlightCall, reason: OutcomeUnknownReason): void {
+    this.calls.settle(call, (place) => unknownOutcome(place, reason));
+    if (call.method === "initialize") this.#endForGood("initialize was not answered");
+  }
+
+  #onUpstreamLost(outcome: OutcomeUnknownReason): void {
+    this.calls.lose(outcome);
     if (this.#data.version === undefined && !this.isOver) {
       this.#endForGood("the upstream was lost before it was initialized");
     }
@@ -367,6 +377,12 @@ export class Session {
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  /** What the upstream keeps, with the calls that it has. */
+  async #keep(kept: string): Promise<void> {
+    this.#data = { ...this.#data, upstream: { kept, ...this.calls.inFlight.progress() } };
+    await this.#commits.add([{ op: "record", data: writeSessionData(this.#data) }]);
   }
 
   /** Keep what a fresh upstream would have to be told. */

@@ -14,6 +14,7 @@ import type { RuntimeContext } from "./runtime-context.ts";
 import { Session, type SessionEvents } from "./session.ts";
 import type { OpenOutcome } from "./session-calls.ts";
 import { newSessionData, readSessionData, writeSessionData } from "./session-data.ts";
+import type { ForwardedHeaders } from "./upstream.ts";
 
 export type Absence = "unknown" | EndReason;
 
@@ -66,6 +67,7 @@ export class Sessions {
   async create(
     request: IncomingRequest,
     principal: string,
+    headers: ForwardedHeaders,
   ): Promise<{ readonly session: Session; readonly outcome: OpenOutcome }> {
     const id = randomBytes(sessionIdBytes).toString("base64url") as SessionId;
     const tag = tagOf(id);
@@ -73,7 +75,7 @@ export class Sessions {
     const birth: Op = { op: "create", tag, principal, data: writeSessionData(data) };
     const session = new Session(
       this.#context,
-      { id, tag, principal, data, nextStream: 1 },
+      { id, tag, principal, data, nextStream: 1, headers },
       this.#events,
     );
     this.#opening.add(session);
@@ -103,7 +105,7 @@ export class Sessions {
    *
    * @throws what the log throws
    */
-  async find(id: SessionId, principal: string): Promise<Lookup> {
+  async find(id: SessionId, principal: string, headers: ForwardedHeaders): Promise<Lookup> {
     const session = this.#live.get(id);
     // What comes while the end is being written finds what comes of it.
     if (session?.isOver === true) await session.endSettled();
@@ -112,12 +114,12 @@ export class Sessions {
     }
     const state = await this.#context.log.session(id);
     if (state === undefined || state.principal !== principal) return unknown;
-    return this.#restoreOnce(id);
+    return this.#restoreOnce(id, headers);
   }
 
   /** The session with an id, for the runtime's own ends. @throws what the log throws */
-  restore(id: SessionId): Promise<Lookup> {
-    return this.#restoreOnce(id);
+  restore(id: SessionId, headers: ForwardedHeaders = {}): Promise<Lookup> {
+    return this.#restoreOnce(id, headers);
   }
 
   onEvicted(session: SessionId, stream: number, through: number): void {
@@ -172,13 +174,13 @@ export class Sessions {
     }
   }
 
-  #restoreOnce(id: SessionId): Promise<Lookup> {
-    const loading = this.#loading.get(id) ?? this.#load(id);
+  #restoreOnce(id: SessionId, headers: ForwardedHeaders): Promise<Lookup> {
+    const loading = this.#loading.get(id) ?? this.#load(id, headers);
     this.#loading.set(id, loading);
     return loading.finally(() => this.#loading.delete(id));
   }
 
-  async #load(id: SessionId): Promise<Lookup> {
+  async #load(id: SessionId, headers: ForwardedHeaders): Promise<Lookup> {
     const live = this.#live.get(id);
     await live?.endSettled();
     if (live !== undefined && !live.isOver) return { kind: "live", session: live };
@@ -189,7 +191,7 @@ export class Sessions {
     const data = readSessionData(state.data);
     const session = new Session(
       this.#context,
-      { id, tag, principal, data, nextStream },
+      { id, tag, principal, data, nextStream, headers },
       this.#events,
     );
     if (!(await session.restore())) return { kind: "absent", reason: "ended" };

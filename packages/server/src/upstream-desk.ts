@@ -3,7 +3,8 @@
  * from there belongs. It writes nothing by itself; its host appends.
  */
 
-import { elementsOf, numbered, replaceAt } from "@holdfast/contract";
+import { elementsOf, numbered, type OutcomeUnknownReason, replaceAt } from "@holdfast/contract";
+
 import { type AppendOp, unfetchedQuestion } from "./answers.ts";
 import type { InFlightCall, InFlightCalls } from "./calls.ts";
 import { Questions } from "./questions.ts";
@@ -11,11 +12,10 @@ import { type Question, type Route, route } from "./routing.ts";
 import type { RuntimeContext } from "./runtime-context.ts";
 import type { SessionData } from "./session-data.ts";
 import { replaySetup } from "./setup-journal.ts";
-import type { Upstream } from "./upstream.ts";
+import type { ForwardedHeaders, Upstream, UpstreamEnd, UpstreamSession } from "./upstream.ts";
 import { UpstreamLink } from "./upstream-link.ts";
 
-export interface DeskHost {
-  readonly tag: string;
+export interface DeskHost extends Omit<UpstreamSession, "kept"> {
   readonly calls: InFlightCalls;
   data(): SessionData;
   /** Append to a stream; `onDone` is told the position. */
@@ -24,6 +24,10 @@ export interface DeskHost {
   room(): Promise<void> | undefined;
   /** A call was answered; the text has the upstream's number as its id. */
   onResponse(call: InFlightCall, text: string): void;
+  /** A call will not be answered, and may have run [C X-05]. */
+  onUnknown(call: InFlightCall, reason: OutcomeUnknownReason): void;
+  /** What `run` puts in the log is put there at once, or not at all. */
+  together<T>(run: () => T): T;
   /** A call was answered by something that is no JSON-RPC. */
   onUnusable(call: InFlightCall, why: string): void;
   /** A call's answer was too large to be passed on. */
@@ -31,7 +35,7 @@ export interface DeskHost {
   /** What tools there are has changed. */
   onToolsChanged(): void;
   /** The upstream is gone, or could not be had. */
-  onLost(): void;
+  onLost(outcome: OutcomeUnknownReason): void;
   /** The upstream would not be restored [C S-07]. */
   onRefused(): void;
 }
@@ -43,15 +47,22 @@ export class UpstreamDesk {
   readonly #link: UpstreamLink;
   /** Requests of our own: their answers go no further. */
   readonly #own = new Map<number, (answer: string | undefined) => void>();
+  /** Calls of an earlier process, until the upstream says whether it has them. */
+  #restored: readonly InFlightCall[] = [];
 
   constructor(host: DeskHost, context: RuntimeContext) {
     this.#host = host;
     this.#context = context;
-    this.#link = new UpstreamLink(context.upstream, host.tag, context.clock, {
+    const session = (): UpstreamSession => {
+      const { tag, keep, headers } = host;
+      return { tag, kept: host.data().upstream?.kept, keep, headers };
+    };
+    this.#link = new UpstreamLink(context.upstream, session, context.clock, {
       setUp: (upstream) => this.#setUp(upstream),
-      onMessage: (text, related) => this.#receive(text, related),
+      onMessage: (text, related, kept) => this.#receive(text, related, kept),
+      onUnknown: (number, reason) => this.#onUnknown(number, reason),
       onOversized: (message) => this.#onOversized(message),
-      onLost: (reason) => this.#onLost(reason),
+      onLost: (reason, outcome) => this.#onLost(reason, outcome),
     });
   }
 
@@ -70,19 +81,25 @@ export class UpstreamDesk {
     this.#link.wake();
   }
 
+  /** See to it that an upstream runs, and that it has these calls of an earlier process. */
+  resume(calls: readonly InFlightCall[]): void {
+    this.#restored = calls;
+    this.wake();
+  }
+
   send(text: string): void {
-    this.#link.send(text);
+    this.#link.send(text, this.#host.headers());
   }
 
   /** Hand a client's request over under its number. */
-  sendNumbered(text: string, number: number): void {
-    this.#link.send(numbered(text, number));
+  sendNumbered(text: string, number: number, headers: ForwardedHeaders): void {
+    this.#link.send(numbered(text, number), headers);
   }
 
   /** [C X-06] An answer of the client; the first one counts, on whatever connection. */
   answer(wireIdJson: string, text: string): void {
     const question = this.#questions.take(wireIdJson);
-    if (question !== undefined) this.#link.send(replaceAt(text, ["id"], question.idJson));
+    if (question !== undefined) this.send(replaceAt(text, ["id"], question.idJson));
   }
 
   /** [C W-03] Questions in events that left the log are answered to the upstream. */
@@ -109,12 +126,21 @@ export class UpstreamDesk {
   }
 
   /** End the upstream; what it was asked stays unanswered. */
-  async close(): Promise<void> {
+  async close(end: UpstreamEnd): Promise<void> {
     this.#forget();
-    await this.#link.close();
+    await this.#link.close(end);
   }
 
-  #receive(text: string, related: number | undefined): Promise<void> | undefined {
+  #receive(text: string, related?: number, kept?: string): Promise<void> | undefined {
+    if (kept === undefined) return this.#hear(text, related);
+    return this.#host.together(() => {
+      const room = this.#hear(text, related);
+      void this.#host.keep(kept);
+      return room;
+    });
+  }
+
+  #hear(text: string, related: number | undefined): Promise<void> | undefined {
     let value: unknown;
     try {
       value = JSON.parse(text);
@@ -192,6 +218,13 @@ export class UpstreamDesk {
     });
   }
 
+  #onUnknown(number: number, reason: OutcomeUnknownReason): void {
+    const own = this.#own.get(number);
+    if (own !== undefined) return own(undefined);
+    const call = this.#host.calls.get(number);
+    if (call !== undefined) this.#host.onUnknown(call, reason);
+  }
+
   #onOversized(message: { idJson: string | undefined; bytes: number; bytesMax: number }): void {
     const { idJson, bytes, bytesMax } = message;
     this.#context.logger.warn(
@@ -202,10 +235,10 @@ export class UpstreamDesk {
     if (call !== undefined) this.#host.onOversized(call, bytes, bytesMax);
   }
 
-  #onLost(reason: string): void {
+  #onLost(reason: string, outcome: OutcomeUnknownReason): void {
     this.#context.logger.warn({ session: this.#host.tag, reason }, "the upstream is gone");
     this.#forget();
-    this.#host.onLost();
+    this.#host.onLost(outcome);
   }
 
   #forget(): void {
@@ -215,6 +248,10 @@ export class UpstreamDesk {
 
   /** [C S-07] A fresh upstream hears what the first one heard; its answers are swallowed. */
   async #setUp(upstream: Upstream): Promise<void> {
+    for (const call of this.#restored) {
+      if (upstream.holds?.(call.number) !== true) this.#host.onUnknown(call, "process-restarted");
+    }
+    this.#restored = [];
     const data = this.#host.data();
     if (data.version === undefined) return;
     const isRestored = await replaySetup(data, upstream, {

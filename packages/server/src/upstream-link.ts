@@ -9,15 +9,28 @@
  * The setup runs on each fresh upstream before anything else reaches it; for the first of a session
  * there is none, since `initialize` itself is the first message.
  */
+import type { OutcomeUnknownReason } from "@holdfast/contract";
 import type { Clock } from "@holdfast/log";
 import { bounds } from "./options.ts";
-import type { Upstream, UpstreamEvents, UpstreamFactory } from "./upstream.ts";
+import type {
+  ForwardedHeaders,
+  Upstream,
+  UpstreamEnd,
+  UpstreamEvents,
+  UpstreamFactory,
+  UpstreamSession,
+} from "./upstream.ts";
+
+interface Queued {
+  readonly text: string;
+  readonly headers: ForwardedHeaders | undefined;
+}
 
 export interface LinkEvents extends Omit<UpstreamEvents, "onExit"> {
   /** Bring a fresh upstream to where the session is; a rejection gives it up. */
   setUp(upstream: Upstream): Promise<void>;
   /** The upstream is gone, or could not be had; what it was doing is over. */
-  onLost(reason: string): void;
+  onLost(reason: string, outcome: OutcomeUnknownReason): void;
 }
 
 type State =
@@ -28,14 +41,14 @@ type State =
 
 export class UpstreamLink {
   readonly #factory: UpstreamFactory;
-  readonly #tag: string;
+  readonly #session: () => UpstreamSession;
   readonly #events: LinkEvents;
   readonly #clock: Clock;
   #state: State = { kind: "absent" };
   /** The upstream that runs, from its start on; the generation tells a late event of an old one. */
   #current: Upstream | undefined;
   #generation = 0;
-  #queue: string[] = [];
+  #queue: Queued[] = [];
   #queuedChars = 0;
   /** The upstream that is being fed. */
   #pumped: Upstream | undefined;
@@ -45,9 +58,14 @@ export class UpstreamLink {
   #startedAtMs = 0;
   #pause: NodeJS.Timeout | undefined;
 
-  constructor(factory: UpstreamFactory, tag: string, clock: Clock, events: LinkEvents) {
+  constructor(
+    factory: UpstreamFactory,
+    session: () => UpstreamSession,
+    clock: Clock,
+    events: LinkEvents,
+  ) {
     this.#factory = factory;
-    this.#tag = tag;
+    this.#session = session;
     this.#clock = clock;
     this.#events = events;
   }
@@ -58,9 +76,9 @@ export class UpstreamLink {
   }
 
   /** Hand a message over, in order; starts an upstream when none runs. */
-  send(text: string): void {
+  send(text: string, headers?: ForwardedHeaders): void {
     if (this.#state.kind === "closed") return;
-    this.#queue.push(text);
+    this.#queue.push({ text, headers });
     this.#queuedChars += text.length;
     if (this.#state.kind === "absent") this.wake();
     else if (this.#state.kind === "open") void this.#pump(this.#state.upstream);
@@ -80,12 +98,13 @@ export class UpstreamLink {
   }
 
   /** End the upstream, for good. */
-  async close(): Promise<void> {
+  async close(end: UpstreamEnd): Promise<void> {
     const upstream = this.#current;
+    if (end === "over" && this.#state.kind === "absent") this.#factory.discard?.(this.#session());
     this.#state = { kind: "closed" };
     clearTimeout(this.#pause);
     this.#drop();
-    await upstream?.close();
+    await upstream?.close(end);
   }
 
   async #start(): Promise<void> {
@@ -94,21 +113,21 @@ export class UpstreamLink {
     const generation = this.#generation;
     const isCurrent = () => generation === this.#generation && this.#state.kind !== "closed";
     try {
-      const upstream = await this.#factory.start(
-        { tag: this.#tag },
-        {
-          onMessage: (text, related) =>
-            isCurrent() ? this.#events.onMessage(text, related) : undefined,
-          onOversized: (message) => {
-            if (isCurrent()) this.#events.onOversized(message);
-          },
-          onExit: (reason) => {
-            if (isCurrent()) this.#lose(reason);
-          },
+      const upstream = await this.#factory.start(this.#session(), {
+        onMessage: (text, related, kept) =>
+          isCurrent() ? this.#events.onMessage(text, related, kept) : undefined,
+        onUnknown: (number, reason) => {
+          if (isCurrent()) this.#events.onUnknown(number, reason);
         },
-      );
+        onOversized: (message) => {
+          if (isCurrent()) this.#events.onOversized(message);
+        },
+        onExit: (reason, outcome) => {
+          if (isCurrent()) this.#lose(reason, outcome);
+        },
+      });
       if (!isCurrent()) {
-        await upstream.close();
+        await upstream.close("rest");
         return;
       }
       this.#current = upstream;
@@ -127,10 +146,10 @@ export class UpstreamLink {
     const generation = this.#generation;
     try {
       for (;;) {
-        const text = this.#queue.shift();
-        if (text === undefined || generation !== this.#generation) break;
-        this.#queuedChars -= text.length;
-        await upstream.send(text);
+        const next = this.#queue.shift();
+        if (next === undefined || generation !== this.#generation) break;
+        this.#queuedChars -= next.text.length;
+        await upstream.send(next.text, next.headers);
       }
     } catch {
       // The upstream tells its end by `onExit`, which says why; what was queued goes with it.
@@ -139,14 +158,14 @@ export class UpstreamLink {
     }
   }
 
-  #lose(reason: string): void {
+  #lose(reason: string, outcome: OutcomeUnknownReason = "upstream-exited"): void {
     const upstream = this.#current;
     const livedMs = this.#clock.monotonicMs() - this.#startedAtMs;
     this.#youngDeaths = livedMs < bounds.youngMs ? this.#youngDeaths + 1 : 0;
     this.#state = { kind: "absent" };
     this.#drop();
-    void upstream?.close();
-    this.#events.onLost(reason);
+    void upstream?.close("rest");
+    this.#events.onLost(reason, outcome);
   }
 
   #drop(): void {

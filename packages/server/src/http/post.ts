@@ -12,7 +12,7 @@ import { checkNewCalls, checkNewSession, holdingPlaces } from "./limits.ts";
 import { checkVersion } from "./negotiation.ts";
 import { idJsonOf, isObject, type Posted, readMessages, readPost } from "./post-body.ts";
 import { type Rejection, reject, storeUnavailable } from "./rejection.ts";
-import { absent, findSession } from "./session-lookup.ts";
+import { absent, findSession, forwardedHeaders } from "./session-lookup.ts";
 import { eventStreamHeaders } from "./stream-headers.ts";
 
 export async function handlePost(exchange: Exchange): Handled {
@@ -72,9 +72,10 @@ async function postInitialize(exchange: Exchange, posted: Posted): Handled {
     return reject("invalid-request", problem, { idJson });
   }
   const limit = await checkNewSession(exchange, message.idJson);
+  const forwarded = forwardedHeaders(exchange);
   if (limit !== undefined) return limit;
   const created = await holdingPlaces(exchange, undefined, 1, () =>
-    endpoint.sessions.create(withoutKey(message), principal),
+    endpoint.sessions.create(withoutKey(message), principal, forwarded),
   ).catch((error: unknown) => refuseStore(exchange, error, message));
   if ("type" in created) return created;
   const { session, outcome } = created;
@@ -82,7 +83,7 @@ async function postInitialize(exchange: Exchange, posted: Posted): Handled {
   const withId = { ...headers, "mcp-session-id": session.id };
   show({ ...exchange, headers: withId }, session, outcome);
   await firstBytesOut();
-  session.calls.deliver(outcome);
+  session.calls.deliver(outcome, forwarded);
   return undefined;
 }
 
@@ -119,7 +120,7 @@ async function postRequests(
   await firstBytesOut();
   // In the order in which they were sent: an array may hold notifications too.
   for (const message of messages) tell(session, message);
-  if (outcome.isNew) session.calls.deliver(outcome.opened);
+  if (outcome.isNew) session.calls.deliver(outcome.opened, forwardedHeaders(exchange));
   return undefined;
 }
 

@@ -4,6 +4,7 @@
 import type { SessionId } from "@holdfast/log";
 import type { Session } from "../session.ts";
 import type { Absence } from "../sessions.ts";
+import type { ForwardedHeaders } from "../upstream.ts";
 import type { Exchange } from "./endpoint.ts";
 import { checkVersion } from "./negotiation.ts";
 import { type Rejection, reject } from "./rejection.ts";
@@ -22,23 +23,31 @@ const sessionIdForm = /^[\x21-\x7e]{1,256}$/;
  * @param bodies - the parsed messages of a POST, which may claim a version of their own
  * @throws what the log throws
  */
-export async function findSession(
-  { endpoint, request, principal }: Exchange,
-  bodies: readonly unknown[],
-): Promise<Found> {
+export async function findSession(exchange: Exchange, bodies: readonly unknown[]): Promise<Found> {
+  const { endpoint, request, principal } = exchange;
+  const forwarded = forwardedHeaders(exchange);
   const id = request.header("mcp-session-id");
   const lookup =
     id !== undefined && sessionIdForm.test(id)
-      ? await endpoint.sessions.find(id as SessionId, principal)
+      ? await endpoint.sessions.find(id as SessionId, principal, forwarded)
       : undefined;
   const session = lookup?.kind === "live" ? lookup.session : undefined;
   const rejection = checkVersion(request.header("mcp-protocol-version"), bodies, session?.version);
   if (rejection !== undefined) return { kind: "rejected", rejection };
   if (session !== undefined) {
-    session.touch();
+    session.touch(forwarded);
     return { kind: "found", session };
   }
   return { kind: "rejected", rejection: whyNone(id, lookup) };
+}
+
+/** The headers of a request that the upstream may see. */
+export function forwardedHeaders({ endpoint, request }: Exchange): ForwardedHeaders {
+  const shown = endpoint.context.options.forwardHeaders.flatMap((name) => {
+    const value = request.header(name);
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return Object.fromEntries(shown);
 }
 
 /** [C S-04] */

@@ -19,6 +19,7 @@ import { bounds } from "../options.ts";
 import type { RuntimeContext } from "../runtime-context.ts";
 import type { Session } from "../session.ts";
 import { CallsNotOpened, type OpenedCalls, type OpenOutcome } from "../session-calls.ts";
+import type { Lookup } from "../sessions.ts";
 import { within } from "../within.ts";
 import { payloadDigest } from "./payload.ts";
 
@@ -49,12 +50,12 @@ interface Undelivered {
 export class Keys {
   readonly #context: RuntimeContext;
   /** Restores the session of a call that an earlier process ran. */
-  readonly #restore: (claim: Claim) => Promise<unknown>;
+  readonly #restore: (claim: Claim) => Promise<Lookup>;
   readonly #running = new Map<string, Running>();
   /** The newest last; the oldest are forgotten: their keys answer that the outcome is unknown. */
   readonly #undelivered = new Map<string, Undelivered>();
 
-  constructor(context: RuntimeContext, restore: (claim: Claim) => Promise<unknown>) {
+  constructor(context: RuntimeContext, restore: (claim: Claim) => Promise<Lookup>) {
     this.#context = context;
     this.#restore = restore;
   }
@@ -96,7 +97,12 @@ export class Keys {
   /** The claim, once a call that an earlier process ran is closed. */
   async #settled(held: Claim, claim: KeyClaim): Promise<Claim> {
     if (held.outcome.kind !== "running" || this.#running.has(nameOf(claim))) return held;
-    await this.#restore(held);
+    const found = await this.#restore(held);
+    const session = found.kind === "live" ? found.session : undefined;
+    const call = session?.calls.inFlight.at(held.stream, held.call);
+    // It goes on, since its upstream outlived the process.
+    const isOn = call !== undefined && !this.#running.has(nameOf(claim));
+    if (session !== undefined && isOn) this.#note(session, call, nameOf(claim));
     return (await this.#context.log.claim(claim.scope, claim.key)) ?? held;
   }
 
