@@ -5,6 +5,7 @@
  * transaction failed, and oldest first when it grows over its bounds; it is then read again.
  */
 import {
+  effectiveRuns,
   type Followers,
   type LoggedEvent,
   pruneRuns,
@@ -22,7 +23,7 @@ import {
   type StreamRow,
   type TotalsRow,
 } from "./statements.ts";
-import { effectiveRuns, type Meta } from "./takeover.ts";
+import type { Meta } from "./takeover.ts";
 
 /** How many are kept; those that are followed stay beyond that. */
 export interface CacheBounds {

@@ -1,6 +1,6 @@
 import { verifies } from "@holdfast/testkit";
 import { describe, expect, test } from "vitest";
-import { effectiveRuns, type Meta, takeOver } from "./takeover.ts";
+import { type Meta, takeOver } from "./takeover.ts";
 
 const opening = { bootId: "boot 1", durability: "process", incarnation: "aaaaaaaa" } as const;
 const fresh = takeOver(undefined, opening, 0);
@@ -46,15 +46,4 @@ describe("opening a log", () => {
     expect(takeOver({ ...fresh, baseMs: 70 }, next, 50).baseMs).toBe(70);
     expect(takeOver({ ...fresh, baseMs: 30 }, next, 50).baseMs).toBe(50);
   });
-});
-
-test(`${verifies("R-08", "E-02")}runs from before a loss vouch for nothing, later ones stand`, () => {
-  const runs = [
-    { from: 0, incarnation: "aaaaaaaa" },
-    { from: 7, incarnation: "cccccccc" },
-  ];
-  const log = { lossGeneration: 2, lossIncarnation: "bbbbbbbb" };
-  expect(effectiveRuns(runs, 1, log)).toEqual([{ from: 0, incarnation: "bbbbbbbb" }]);
-  expect(effectiveRuns(runs, 2, log)).toBe(runs);
-  expect(effectiveRuns(runs, 1, { lossGeneration: 0, lossIncarnation: "" })).toBe(runs);
 });

@@ -5,19 +5,17 @@
  * Under process durability the newest commits may not have reached the disk when the machine goes
  * down; the boot id tells that it did. A file that was closed had everything on disk.
  */
-import type { IncarnationRun } from "@holdfast/log";
+import type { PossibleLoss } from "@holdfast/log";
 
 export type SqliteDurability = "process" | "power";
 
 /** The one row of `meta`. */
-export interface Meta {
+export interface Meta extends PossibleLoss {
   readonly generation: number;
   readonly bootId: string;
   readonly durability: SqliteDurability;
   readonly isClean: boolean;
   readonly baseMs: number;
-  readonly lossGeneration: number;
-  readonly lossIncarnation: string;
 }
 
 export interface Opening {
@@ -52,20 +50,4 @@ export function takeOver(previous: Meta | undefined, opening: Opening, newestAtM
 function mayHaveLost(previous: Meta, bootId: string): boolean {
   if (previous.isClean || previous.durability === "power") return false;
   return previous.bootId !== bootId || bootId === "";
-}
-
-/**
- * The runs of a stream as they count now. Those written before a possible loss vouch for nothing:
- * what is still there is vouched for by the incarnation that found the loss, and every cursor from
- * before it is refused [C R-08]. Rows are written anew when their stream is next appended to.
- *
- * @param generation - the opening at which `runs` were written
- */
-export function effectiveRuns(
-  runs: readonly IncarnationRun[],
-  generation: number,
-  log: Pick<Meta, "lossGeneration" | "lossIncarnation">,
-): readonly IncarnationRun[] {
-  if (generation >= log.lossGeneration) return runs;
-  return [{ from: 0, incarnation: log.lossIncarnation }];
 }

@@ -2,6 +2,7 @@ import { verifies } from "@holdfast/testkit";
 import { describe, expect, test } from "vitest";
 import type { IncarnationRun } from "./event-log.ts";
 import {
+  effectiveRuns,
   evictedRunsMax,
   incarnationAt,
   placeAt,
@@ -63,4 +64,15 @@ describe("the record of incarnations", () => {
     for (const one of fresh) expect(one).toMatch(/^[0-9a-z]{8}$/);
     expect(new Set(fresh).size).toBe(100);
   });
+});
+
+test(`${verifies("R-08", "E-02")}runs from before a loss vouch for nothing, later ones stand`, () => {
+  const runs = [
+    { from: 0, incarnation: "aaaaaaaa" },
+    { from: 7, incarnation: "cccccccc" },
+  ];
+  const log = { lossGeneration: 2, lossIncarnation: "bbbbbbbb" };
+  expect(effectiveRuns(runs, 1, log)).toEqual([{ from: 0, incarnation: "bbbbbbbb" }]);
+  expect(effectiveRuns(runs, 2, log)).toBe(runs);
+  expect(effectiveRuns(runs, 1, { lossGeneration: 0, lossIncarnation: "" })).toBe(runs);
 });

@@ -63,3 +63,27 @@ export function placeAt(tag: string, stream: StreamState, position: number): Eve
   }
   return { tag, stream: stream.stream, position, incarnation };
 }
+
+/** The last time that a log found that it may have lost acknowledged events [C R-08]. */
+export interface PossibleLoss {
+  /** Opening, or term, of the log that found it; 0 for none. */
+  readonly lossGeneration: number;
+  /** Vouches for all that was left then. */
+  readonly lossIncarnation: string;
+}
+
+/**
+ * The runs of a stream as they count now. Those written before a possible loss vouch for nothing:
+ * what is still there is vouched for by the incarnation that found the loss, and every cursor from
+ * before it is refused [C R-08]. Rows are written anew when their stream is next appended to.
+ *
+ * @param generation - the generation of the log in which `runs` were written
+ */
+export function effectiveRuns(
+  runs: readonly IncarnationRun[],
+  generation: number,
+  loss: PossibleLoss,
+): readonly IncarnationRun[] {
+  if (generation >= loss.lossGeneration) return runs;
+  return [{ from: 0, incarnation: loss.lossIncarnation }];
+}

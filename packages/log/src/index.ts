@@ -30,15 +30,17 @@ export type {
 export { createEvictionTally, type Evicted, type EvictionTally } from "./eviction-tally.ts";
 export { createFollowers, type Followers } from "./followers.ts";
 export {
+  effectiveRuns,
   evictedRunsMax,
   incarnationAt,
+  type PossibleLoss,
   placeAt,
   pruneRuns,
   randomIncarnation,
   recordRun,
 } from "./incarnations.ts";
 export { type Judgement, judge } from "./judge.ts";
-export type { LedgerEntry } from "./ledger-draft.ts";
+export { type LedgerEntry, ledgerName } from "./ledger-draft.ts";
 export {
   type LogTime,
   purgeAfterMs,

@@ -33,6 +33,7 @@ export {
   type RawSession,
   type SessionOptions,
 } from "./raw-session.ts";
+export { type OwnPostgres, postgresUrl, requirePostgres, startPostgres } from "./real-postgres.ts";
 export {
   freePort,
   type RealProxy,

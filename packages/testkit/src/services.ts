@@ -30,9 +30,19 @@ function isExecutable(file: string): boolean {
  */
 export function requireService(name: string): boolean {
   if (findBinary(name) !== undefined) return true;
-  if (process.env.HOLDFAST_REQUIRE_SERVICES === "1") {
-    throw new Error(`"${name}" is missing, and HOLDFAST_REQUIRE_SERVICES=1 forbids to skip it`);
-  }
-  process.stderr.write(`SKIP: "${name}" is not installed; its tests do not run\n`);
+  missingService(name);
   return false;
+}
+
+/**
+ * Say that tests are skipped for want of a service.
+ *
+ * @throws Error when `HOLDFAST_REQUIRE_SERVICES=1` forbids to skip them
+ */
+export function missingService(name: string, why = ""): void {
+  const what = `"${name}" is not installed${why === "" ? "" : ` ${why}`}`;
+  if (process.env.HOLDFAST_REQUIRE_SERVICES === "1") {
+    throw new Error(`${what}, and HOLDFAST_REQUIRE_SERVICES=1 forbids to skip its tests`);
+  }
+  process.stderr.write(`SKIP: ${what}; its tests do not run\n`);
 }

@@ -25,6 +25,8 @@ export interface SharedHarness<Place extends LogPlace = LogPlace> {
 /** A capability that a log does not have is left out; its chapter is then not told. */
 export interface LogHarness<Place extends LogPlace = LogPlace> {
   place(): Promise<Place>;
+  /** How many readers the resume chapter lets come back; fewer where each costs many trips. */
+  readonly resumeRuns?: number;
   /** Set when nodes share the log: each `log()` of a place is a node then. */
   readonly shared?: SharedHarness<Place>;
   /** Keep a copy of what is there while no log is open. @returns puts the copy back */

@@ -7,10 +7,11 @@ import { turns } from "./concurrent.ts";
 import type { LogHarness } from "./harness.ts";
 import { notification, numbered, opening, openScene, response, type Scene } from "./scene.ts";
 
-const runs = 1_000;
+const runsDefault = 1_000;
 const inOneLog = 50;
 
 export function resume(harness: LogHarness): void {
+  const runs = harness.resumeRuns ?? runsDefault;
   describe("resume under way", () => {
     test(`${verifies("E-08", "R-01", "c010")}delivers exactly the log's order, each event once`, async () => {
       const seed = testSeed("resume under way");

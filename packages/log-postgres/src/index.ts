@@ -1,0 +1,1 @@
+export { type PostgresLogOptions, postgresLog } from "./postgres-log.ts";
