@@ -21,6 +21,8 @@ export type Caller =
 export interface Call {
   readonly wireId: number;
   readonly message: JsonObject;
+  /** Running twice does no harm, whatever the keys. */
+  readonly isHarmless: boolean;
   /** What the state holds; the session changes when it goes out once more. */
   stored: StoredCall;
   caller: Caller;

@@ -67,6 +67,7 @@ function restoredCall(
   sent.promise.catch(() => {});
   const restored: Call = {
     ...{ wireId: stored.wireId, stored, sent, isAccepted: true },
+    isHarmless: isHarmless(stored),
     message,
     caller: isOurs ? ownCaller(stored, message) : { kind: isTold ? "told" : "gone" },
     onEnd: (end) => endCall(connection, restored, end),
@@ -74,19 +75,21 @@ function restoredCall(
   return restored;
 }
 
-/**
- * [C X-03] The server forgets a key some day; under a forgotten one the call would run again. Which
- * tools were safe without a key is not stored: those that had one count as unsafe then, too.
- */
+/** Which tools were harmless is stored of those alone that had no key; others count as unsafe. */
+function isHarmless({ idempotencyKey, method, isSafeAcross }: StoredCall): boolean {
+  return isRepeatableMethod(method) || (idempotencyKey === null && isSafeAcross);
+}
+
+/** [C X-03] The server forgets a key some day; under a forgotten one the call would run again. */
 function isProtected(
   { settings }: Connection,
-  { idempotencyKey, method, startedAtMs: sentMs }: StoredCall,
+  call: StoredCall,
   home: Session | undefined,
 ): boolean {
-  if (idempotencyKey === null || isRepeatableMethod(method)) return true;
+  if (call.idempotencyKey === null || isHarmless(call)) return true;
   const { worstCaseMs, internals } = settings;
   const wallMs = internals.clock.wallMs();
-  return stillKeepsKey(home?.capability ?? null, { sentMs, wallMs, worstCaseMs });
+  return stillKeepsKey(home?.capability ?? null, { sentMs: call.startedAtMs, wallMs, worstCaseMs });
 }
 
 /** This process's own, under the id that it had; who gave it a progress token gave it its id. */

@@ -39,18 +39,18 @@ export function appCall(
 ): Call {
   const wireId = connection.ids.next();
   const { onWire, progressToken } = rewritten(message, wireId);
-  const isSafeByNature = connection.annotations.isSafe(message);
+  const isHarmless = connection.annotations.isSafe(message);
   const isKeyed = capability?.idempotency !== undefined;
   const hasKeys = keepsKeys(capability, connection.settings.worstCaseMs);
   const body = text === undefined ? JSON.stringify(onWire) : numbered(text, wireId);
   const stored = storedCall(connection, onWire, {
     ...{ wireId, appId: JSON.stringify(id), body },
     idempotencyKey: isKeyed ? randomBytes(16).toString("hex") : null,
-    isSafe: isSafeByNature || hasKeys,
-    isSafeAcross: isSafeByNature || (hasKeys && keysReachAcross(capability)),
+    isSafe: isHarmless || hasKeys,
+    isSafeAcross: isHarmless || (hasKeys && keysReachAcross(capability)),
   });
   const call: Call = {
-    ...{ wireId, stored, message: onWire },
+    ...{ wireId, stored, message: onWire, isHarmless },
     caller: { kind: "app", id, progressToken },
     sent: Promise.withResolvers<void>(),
     isAccepted: false,
@@ -78,7 +78,7 @@ export function internalCall(
   // Nobody called `send` for it: its rejection, when the transport is closed, is for nobody.
   sent.promise.catch(() => {});
   const call: Call = {
-    ...{ wireId, stored, message, sent, isAccepted: false, onEnd },
+    ...{ wireId, stored, message, sent, isHarmless: isSafe, isAccepted: false, onEnd },
     caller: { kind: "internal" },
   };
   connection.ledger.add(call);

@@ -121,14 +121,6 @@ export class SessionRunner {
     this.#connection.writer.flush();
   }
 
-  /** A POST of this stream may go out now, in the session that it has then. */
-  hasPlace(stream: PostStream): boolean {
-    if (stream.session.standing !== "over") return true;
-    if (this.#state.at !== "open") return false;
-    stream.session = this.current;
-    return true;
-  }
-
   /** Begin a POST, or let it wait for a session. */
   begin(stream: PostStream): void {
     // Nothing new goes into a drained session: answers and cancellations alone.
@@ -159,7 +151,7 @@ export class SessionRunner {
   /** What a stream has found out that concerns its session. */
   hear(stream: Stream, news: StreamNews, last: HttpOutcome | undefined): void {
     const { session } = stream;
-    if (news.type === "awaited") return this.dispatch({ type: "demand" });
+    if (news.type === "awaited") return stream.lane === "call" ? this.#release(stream) : undefined;
     if (session.standing === "draining") this.#hearDraining(session, news);
     if (session !== this.current || leftStandings.has(session.standing)) {
       // [C K-07] another session took its place while the answer was on its way.

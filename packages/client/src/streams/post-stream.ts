@@ -6,7 +6,7 @@ import type { OutcomeUnknownReason, RequestId } from "@holdfast/contract";
 import type { Connection } from "../connection.ts";
 import type { HttpAnswer, HttpOutcome, HttpRequest } from "../http/exchange.ts";
 import type { Refusal } from "../http/refusal.ts";
-import { keepsKeys } from "../sessions/server-contract.ts";
+import { keepsKeys, keysReachAcross } from "../sessions/server-contract.ts";
 import { cursorHeader, type Session, sessionHeaders } from "../sessions/session.ts";
 import { isBehind, isUnseen, ReplayGuard } from "./cursors.ts";
 import { failureOf } from "./failure.ts";
@@ -23,6 +23,7 @@ export interface PostSubject {
   readonly isSetup: boolean;
   /** False: its stream is never resumed. */
   readonly isResumable: boolean;
+  readonly isHarmless: boolean;
   readonly isSafe: boolean;
   readonly isSafeAcross: boolean;
   readonly isBound: boolean;
@@ -79,16 +80,16 @@ export class PostStream implements StreamOwner {
     return this.#subject.requestIds();
   }
 
-  /** [C K-09] A key protects a repetition where the server keeps keys. */
+  /** [C K-09] A key protects a repetition where the server keeps keys: this one, if it ran before. */
   isSafeIn({ capability }: Session): boolean {
-    const { isSafeAcross, isKeyed } = this.#subject;
-    return (
-      isSafeAcross || (isKeyed && keepsKeys(capability, this.#connection.settings.worstCaseMs))
-    );
+    const { isHarmless, isKeyed } = this.#subject;
+    const isKept = isKeyed && keepsKeys(capability, this.#connection.settings.worstCaseMs);
+    const isKnown = !this.runner.state.mayHaveRun || keysReachAcross(capability);
+    return isHarmless || (isKept && isKnown);
   }
 
   isReady(): boolean {
-    return this.#subject.isSetup || this.#connection.sessions.hasPlace(this);
+    return this.#subject.isSetup || this.session.standing !== "over";
   }
 
   isInSession(): boolean {

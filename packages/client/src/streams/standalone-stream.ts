@@ -19,7 +19,7 @@ export class StandaloneStream implements StreamOwner {
   constructor(connection: Connection, session: Session, cursor: string | null) {
     this.#connection = connection;
     this.session = session;
-    const facts = { isSafe: true, isSafeAcross: false, isBound: true };
+    const facts = { isHarmless: true, isSafe: true, isSafeAcross: false, isBound: true };
     const state = newStream({ lane: "standalone", cursor, ...facts });
     this.runner = new StreamRunner(connection.settings, connection.rules, this, state);
     connection.add(this);

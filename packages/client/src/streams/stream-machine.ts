@@ -39,6 +39,8 @@ export interface StreamState {
   readonly isSettled: boolean;
   /** The caller was told that the outcome is unknown; what still comes is news for the ledger. */
   readonly isTold: boolean;
+  /** Running twice does no harm; else a refusal of the repetition says nothing of the first run. */
+  readonly isHarmless: boolean;
   /** May be sent again in its session [C K-09]. */
   readonly isSafe: boolean;
   /** May be sent again in another session [C K-07]: a key may be known in its own alone. */
@@ -163,7 +165,10 @@ export type StreamRow = { readonly [Type in StreamEventType]: StreamCell<Type> }
 
 /** A stream before anything happened to it. */
 export function newStream(
-  facts: Pick<StreamState, "lane" | "cursor" | "isSafe" | "isSafeAcross" | "isBound">,
+  facts: Pick<
+    StreamState,
+    "lane" | "cursor" | "isHarmless" | "isSafe" | "isSafeAcross" | "isBound"
+  >,
 ): StreamState {
   return {
     ...facts,

@@ -35,7 +35,14 @@ const events: { readonly [Type in StreamEventType]: Extract<StreamEvent, { type:
 };
 
 const call: StreamState = {
-  ...newStream({ lane: "call", cursor: "c5", isSafe: false, isSafeAcross: false, isBound: false }),
+  ...newStream({
+    lane: "call",
+    cursor: "c5",
+    isHarmless: false,
+    isSafe: false,
+    isSafeAcross: false,
+    isBound: false,
+  }),
   mayHaveRun: true,
 };
 const standalone: StreamState = { ...call, lane: "standalone" };
@@ -340,7 +347,8 @@ describe("the table of a stream", () => {
     expect(outcome(state, events[cell.type as StreamEventType])).toBe(cell.expected);
   });
 
-  const safe = { ...call, isSafe: true, isSafeAcross: true };
+  const across = { ...call, isSafe: true, isSafeAcross: true };
+  const safe = { ...across, isHarmless: true };
   const keyed = { ...call, isSafe: true };
   const unrun = { ...call, mayHaveRun: false, cursor: null, next: "post" } as const;
   const bare = { ...call, cursor: null };
@@ -372,6 +380,14 @@ describe("the table of a stream", () => {
     ],
     ["K-09", "refused, never ran", unrun, "posting", "rejected", "over drop fail"],
     ["K-09", "refused, safe, ran before", safe, "posting", "rejected", "over drop fail"],
+    [
+      "K-09",
+      "refused, keyed for every session, ran before",
+      across,
+      "posting",
+      "rejected",
+      "over drop endUnknown:stream-refused",
+    ],
     ["K-07", "404, never ran", unrun, "posting", "notFound", "held drop tell:gone"],
     [
       "K-07",
@@ -393,6 +409,14 @@ describe("the table of a stream", () => {
       "K-07",
       "404 of a keyed repetition",
       keyed,
+      "posting",
+      "notFound",
+      "over drop endUnknown:session-gone tell:gone",
+    ],
+    [
+      "K-07",
+      "404 a second time, keyed for every session, ran before",
+      { ...across, isResent: true },
       "posting",
       "notFound",
       "over drop endUnknown:session-gone tell:gone",
@@ -462,6 +486,17 @@ describe("the table of a stream", () => {
     const event = { ...events.sessionOver, reason: "session-ended", mayRepeat: false } as const;
     expect(outcome({ ...safe, at: "reading" }, event)).toBe("over drop endUnknown:session-ended");
     expect(outcome({ ...unrun, at: "waiting" }, event)).toBe("waiting");
+  });
+
+  test(`${verifies("K-07")}a server that keeps no keys any more is not sent what may have run`, () => {
+    const queued = { ...across, at: "held", next: "post" } as const;
+    expect(outcome(queued, { type: "release", isSafe: true })).toBe("posting post");
+    expect(outcome(queued, { type: "release", isSafe: false })).toBe(
+      "over drop endUnknown:session-gone",
+    );
+    expect(outcome({ ...unrun, at: "held" }, { type: "release", isSafe: false })).toBe(
+      "posting post",
+    );
   });
 
   test(`${verifies("K-07", "K-09")}what waits its time counts on no key of a session that is over`, () => {

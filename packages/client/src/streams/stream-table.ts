@@ -63,7 +63,10 @@ function attempt(state: StreamState, next: Attempt): StreamStep {
 const goOn = (state: StreamState): StreamStep => attempt(state, state.next);
 
 const release: StreamCell<"release"> = (state, { isSafe = state.isSafe }) =>
-  attempt({ ...state, isSafe }, state.next);
+  // [C K-07] the server that answers now may keep no keys, or others.
+  state.next === "post" && state.mayHaveRun && !isSafe
+    ? giveUp(state, "session-gone")
+    : attempt({ ...state, isSafe }, state.next);
 
 /** [C K-05] calls that wait end; the standalone stream keeps its cursor. */
 const park = (state: StreamState): StreamStep =>
@@ -125,19 +128,20 @@ const posting: StreamRow = {
     if (state.isSettled) return over(state);
     // A refusal of the repetition says nothing of an attempt before it.
     const mayHaveRun = state.mayHaveRun || !isProof;
-    if (mayHaveRun && !state.isSafeAcross) return giveUp({ ...state, mayHaveRun }, reason);
+    if (mayHaveRun && !state.isHarmless) return giveUp({ ...state, mayHaveRun }, reason);
     return follow(over(state), [{ do: "fail" }]);
   },
   notFound: (state) => {
     const tell: StreamAction = { do: "tell", what: { type: "gone" } };
     if (state.isSettled) return follow(over(state), [tell]);
-    if (state.mayHaveRun && !state.isSafeAcross) {
-      return follow(giveUp(state, "session-gone"), [tell]);
-    }
     // [C K-07] once more, and no more than that.
     const isOnceMore = !state.isResent && !state.isBound;
-    if (!isOnceMore) return follow(over(state), [{ do: "fail" }, tell]);
-    return follow(queue({ ...state, isResent: true }), [tell]);
+    if (isOnceMore && (!state.mayHaveRun || state.isSafeAcross)) {
+      return follow(queue({ ...state, isResent: true }), [tell]);
+    }
+    return state.mayHaveRun && !state.isHarmless
+      ? follow(giveUp(state, "session-gone"), [tell])
+      : follow(over(state), [{ do: "fail" }, tell]);
   },
   // Its own answer will say what became of it; a key counts in the session alone.
   sessionOver: (state, { mayRepeat }) => ({

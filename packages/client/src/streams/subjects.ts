@@ -23,7 +23,7 @@ export function callSubject(connection: Connection, call: Call, facts: CallFacts
   const isInternal = call.caller.kind === "internal";
   const named = idempotencyKey === null ? {} : { [idempotencyHeader]: idempotencyKey };
   return {
-    ...{ body, isSafe, isSafeAcross, cursor: facts.cursor },
+    ...{ body, isSafe, isSafeAcross, isHarmless: call.isHarmless, cursor: facts.cursor },
     headers: { ...facts.headers, ...named },
     isOneWay: false,
     isSetup: isInitialize || isInternal,
@@ -87,6 +87,7 @@ export function oneWaySubject(
     headers: {},
     isOneWay: true,
     isResumable: true,
+    isHarmless: true,
     isSafe: true,
     isSafeAcross: !facts.isBound,
     isKeyed: false,
