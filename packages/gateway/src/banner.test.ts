@@ -1,12 +1,18 @@
 import { expect, test } from "vitest";
+import type { AdminPlace } from "./admin/admin.ts";
 import { banner, commandPhrase } from "./banner.ts";
 import { parseServeOptions } from "./command-line.ts";
 
 function bannerOf(...argv: string[]): string {
+  return bannerWith(undefined, ...argv);
+}
+
+function bannerWith(admin: AdminPlace | undefined, ...argv: string[]): string {
   const outcome = parseServeOptions(argv, {});
   if (outcome.kind === "wrong") throw new Error(outcome.problem);
   const url = "http://127.0.0.1:8848/mcp";
-  return banner({ version: "1.2.3", url, options: outcome.options, serving: "node server.js" });
+  const facts = { version: "1.2.3", url, admin, options: outcome.options };
+  return banner({ ...facts, serving: "node server.js" });
 }
 
 test("it names version, URL, log, command, the window rule and the way to stop", () => {
@@ -23,6 +29,14 @@ test("it promises no more than the log holds", () => {
   const memory = bannerOf("--log", "memory:");
   expect(memory).toContain("gone when this process ends");
   expect(memory).not.toContain("next start");
+});
+
+test("it says where the admin port is, and why not where it is looked for", () => {
+  const origin = "http://127.0.0.1:8849";
+  expect(bannerWith({ origin })).toContain(
+    `\n  admin    ${origin} (dashboard, /metrics, /readyz)\n`,
+  );
+  expect(bannerWith({ origin, insteadOf: 8849 })).toContain("/readyz; 8849 is in use)");
 });
 
 test("on all addresses it says whose requests are answered, unless that was thought of", () => {

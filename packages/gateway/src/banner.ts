@@ -1,4 +1,5 @@
 /** What a start says on stdout, for people. Pure. */
+import type { AdminPlace } from "./admin/admin.ts";
 import { isWildcard } from "./option-values.ts";
 import type { ServeOptions } from "./serve-options.ts";
 import { durationPhrase, sizePhrase } from "./units.ts";
@@ -6,12 +7,13 @@ import { durationPhrase, sizePhrase } from "./units.ts";
 export interface BannerFacts {
   readonly version: string;
   readonly url: string;
+  readonly admin: AdminPlace | undefined;
   readonly options: ServeOptions;
   /** The command that is served, for people. */
   readonly serving: string;
 }
 
-export function banner({ version, url, options, serving }: BannerFacts): string {
+export function banner({ version, url, admin, options, serving }: BannerFacts): string {
   const { windowMs, maxEvents, maxBytes } = options.runtime.retention;
   const rows = [
     ["log", logPhrase(options)],
@@ -21,6 +23,7 @@ export function banner({ version, url, options, serving }: BannerFacts): string 
       `clients may be away for up to ${durationPhrase(windowMs)}; ` +
         `a session keeps at most ${maxEvents} events, ${sizePhrase(maxBytes)}`,
     ],
+    ...adminRows(admin),
     ...callerRows(options),
     ...hostRows(options),
     ["stop", stopPhrase(options)],
@@ -47,6 +50,13 @@ export function commandPhrase(words: readonly string[]): string {
 
 function quoted(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+function adminRows(admin: AdminPlace | undefined): string[][] {
+  if (admin === undefined) return [];
+  const { origin, insteadOf } = admin;
+  const why = insteadOf === undefined ? "" : `; ${insteadOf} is in use`;
+  return [["admin", `${origin} (dashboard, /metrics, /readyz${why})`]];
 }
 
 function callerRows({ auth }: ServeOptions): string[][] {

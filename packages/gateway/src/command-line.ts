@@ -8,8 +8,13 @@ import { Command, CommanderError, Option } from "commander";
 import { connectOptionRows } from "./connect/option-rows.ts";
 import { type ConnectOptions, readConnectOptions } from "./connect/options.ts";
 import type { Env, GivenOptions, WrongUse } from "./option-reader.ts";
-import { type OptionRow, serveOptionRows, variableOf } from "./option-rows.ts";
+import { limitsGroup, type OptionRow, serveOptionRows, variableOf } from "./option-rows.ts";
 import { readServeOptions, type ServeOptions, type ServeOptionsOutcome } from "./serve-options.ts";
+import {
+  readSessionsOptions,
+  type SessionsOptions,
+  sessionsOptionRows,
+} from "./sessions/options.ts";
 
 export type Invocation =
   | {
@@ -19,6 +24,7 @@ export type Invocation =
       readonly args: readonly string[];
     }
   | { readonly kind: "connect"; readonly options: ConnectOptions }
+  | { readonly kind: "sessions"; readonly options: SessionsOptions }
   /** Serve the demo server. */
   | { readonly kind: "demo-serve"; readonly options: ServeOptions }
   /** Run the demo; `isJson`: its rows instead of its table. */
@@ -61,6 +67,10 @@ export function parseCommandLine(argv: readonly string[], env: Env, version: str
       if (isServing) invocation = takesNoCommand("connect", "it brings its host to a URL");
       else invocation = read.kind === "wrong" ? read : { kind: "connect", options: read.options };
     },
+    sessions: (given, words) => {
+      const read = readSessionsOptions(words, given, env);
+      invocation = read.kind === "wrong" ? read : { kind: "sessions", options: read.options };
+    },
     demo: (isJson) => {
       invocation = upstream.length > 0 ? takesNoCommand("demo") : { kind: "demo", isJson };
     },
@@ -79,7 +89,7 @@ export function parseCommandLine(argv: readonly string[], env: Env, version: str
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0 || own.length === 0) return { kind: "text", text: output.join("") };
-    return wrongUse(error, output.join(""), own[0] === "connect" ? "connect" : "serve");
+    return wrongUse(error, output.join(""), own[0] ?? "");
   }
   return invocation ?? { kind: "text", text: program.helpInformation() };
 }
@@ -99,6 +109,7 @@ export function parseServeOptions(argv: readonly string[], env: Env): ServeOptio
 interface Actions {
   serve(given: GivenOptions, extra: readonly string[]): void;
   connect(given: GivenOptions, words: readonly string[]): void;
+  sessions(given: GivenOptions, words: readonly string[]): void;
   demo(isJson: boolean): void;
   demoServe(given: GivenOptions): void;
 }
@@ -139,6 +150,14 @@ function createProgram(version: string, output: string[], actions: Actions): Com
     .addHelpText("after", connectNotes);
   connect.action((words: string[]) => actions.connect(connect.opts(), words));
   addOptions(connect, connectOptionRows);
+  const sessions = settle(program.command("sessions"))
+    .summary("list, show and end the sessions of a gateway")
+    .description("Look at the sessions of a running gateway over its admin port, and end them.")
+    .usage("[list] [options]\n       holdfast sessions show|end NAME [options]")
+    .argument("[words...]")
+    .addHelpText("after", sessionsNotes);
+  sessions.action((words: string[]) => actions.sessions(sessions.opts(), words));
+  addOptions(sessions, sessionsOptionRows);
   const demo = settle(program.command("demo"))
     .summary("the double charge and the silent gap, with the stock SDK and with Holdfast")
     .description("Run both incidents on the stock SDK and on Holdfast, and print what happened.")
@@ -152,15 +171,33 @@ function createProgram(version: string, output: string[], actions: Actions): Com
     .addHelpText("after", "\n");
   demoServe.action(() => actions.demoServe(demoServe.opts()));
   for (const command of [serve, demoServe]) addOptions(command, serveOptionRows);
-  for (const command of [serve, connect, demoServe]) {
+  for (const command of [serve, connect, sessions, demoServe]) {
     command.configureHelp({
       // Usage lines name what is needed; the catch-all argument is ours.
       visibleArguments: () => [],
-      // Without empty lines between the groups, the options fit on a screen.
-      formatItemList: (heading, items) => (items.length === 0 ? [] : [heading, ...items]),
+      // Without empty lines between the groups, and with limits by name alone, they fit on a screen.
+      formatItemList: (heading, items) => {
+        if (items.length === 0) return [];
+        return heading === limitsGroup ? [limitsHeading, ...limitLines()] : [heading, ...items];
+      },
     });
   }
   return program;
+}
+
+const limitsHeading = "Limits, with their defaults (docs/limits.md says what each bounds):";
+
+/** Names and defaults, as many on a line as fit. */
+function limitLines(): readonly string[] {
+  const lines: string[] = [];
+  for (const { name, fallback } of serveOptionRows.filter(({ group }) => group === limitsGroup)) {
+    const word = `--${name} ${fallback}`;
+    const last = lines.at(-1);
+    const isFitting = last !== undefined && `${last}  ${word}`.length <= columnsMax;
+    if (isFitting) lines[lines.length - 1] = `${last}  ${word}`;
+    else lines.push(`  ${word}`);
+  }
+  return lines;
 }
 
 function addOptions(command: Command, rows: readonly OptionRow[]): void {
@@ -208,7 +245,8 @@ function wrongUse(error: CommanderError, output: string, command: string): Invoc
   const [complaint = error.message, suggestion] = output.trim().split("\n");
   const problem = complaint.replace(/^error: /, "").replace(/^./, (c) => c.toUpperCase());
   const isOption = error.code !== "commander.unknownCommand";
-  const fix = suggestion?.replace(/^\(|\)$/g, "") ?? seeHelp(isOption ? command : undefined);
+  const named = ["connect", "sessions"].includes(command) ? command : "serve";
+  const fix = suggestion?.replace(/^\(|\)$/g, "") ?? seeHelp(isOption ? named : undefined);
   return { kind: "wrong", problem: `${problem}.`, fix };
 }
 
@@ -221,6 +259,7 @@ Examples:
   holdfast serve -- npx -y @modelcontextprotocol/server-everything
   holdfast serve --port 9000 --window 2h --log sqlite:/var/lib/holdfast.db -- python server.py
   holdfast connect https://mcp.example/mcp
+  holdfast sessions show 0123456789abcdef --watch
   holdfast demo serve
 `;
 
@@ -228,6 +267,12 @@ const serveNotes = `
 
 TIME is like 500ms, 30s, 10m, 24h; SIZE like 64kb, 4mb. Each option has a variable:
 ${variableOf("max-events")}=500 is --max-events 500 (the option wins; lists by comma).
+`;
+
+const sessionsNotes = `
+
+NAME is the tag of a session, as the list and the gateway's log show it, or its whole id.
+${variableOf("admin-url")} and ${variableOf("admin-token")} stand for the first two options.
 `;
 
 const connectNotes = `

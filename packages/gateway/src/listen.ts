@@ -21,6 +21,8 @@ export interface ListenSettings {
   /** 0: any free one. */
   readonly port: number;
   readonly requests: RequestLimits;
+  /** What finds a free port: `--port 0`. */
+  readonly freePort?: string;
 }
 
 /** Limits in time on a request, milliseconds [C P-02]. */
@@ -93,6 +95,25 @@ export async function listen(settings: ListenSettings, handler: Handler): Promis
   };
 }
 
+/**
+ * Begin to listen on this port, or on a free one where it is in use: two gateways on one machine.
+ *
+ * @returns `insteadOf`: the port that was in use
+ * @throws as {@link listen}, but not for a port in use
+ */
+export async function listenOrFree(
+  settings: ListenSettings,
+  handler: Handler,
+): Promise<{ readonly listener: Listener; readonly insteadOf?: number }> {
+  try {
+    return { listener: await listen(settings, handler) };
+  } catch (error) {
+    const cause = error instanceof HoldfastError ? error.cause : undefined;
+    if ((cause as NodeJS.ErrnoException | undefined)?.code !== "EADDRINUSE") throw error;
+    return { listener: await listen({ ...settings, port: 0 }, handler), insteadOf: settings.port };
+  }
+}
+
 function serverOptions({ headersMs, wholeRequestMs, keepAliveMs }: RequestLimits): ServerOptions {
   return {
     headersTimeout: headersMs,
@@ -126,21 +147,22 @@ class OpenResponses {
   }
 }
 
-async function bind(
-  server: Server,
-  { host, port }: Pick<ListenSettings, "host" | "port">,
-): Promise<void> {
+async function bind(server: Server, settings: ListenSettings): Promise<void> {
+  const { host, port } = settings;
   await new Promise<void>((resolve, reject) => {
-    server.once("error", (error) => reject(bindError(error, host, port)));
+    server.once("error", (error) => reject(bindError(error, settings)));
     server.listen({ host, port }, resolve);
   });
 }
 
-function bindError(error: NodeJS.ErrnoException, host: string, port: number): HoldfastError {
+function bindError(
+  error: NodeJS.ErrnoException,
+  { host, port, freePort = "--port 0" }: ListenSettings,
+): HoldfastError {
   const cause = { cause: error };
   switch (error.code) {
     case "EADDRINUSE": {
-      const hint = "Stop what listens there, or take another port: --port 0 finds a free one.";
+      const hint = `Stop what listens there, or take another port: ${freePort} finds a free one.`;
       return new HoldfastError("ERR_OPTION", `Port ${port} on ${host} is in use.`, {
         hint,
         ...cause,

@@ -12,6 +12,8 @@ import { demoCommand, demoTranscript } from "./demo-serve.ts";
 import { createLogger } from "./logger.ts";
 import type { ServeOptions } from "./serve-options.ts";
 import { startServing } from "./serving.ts";
+import { runSessions, SessionsFailure } from "./sessions/command.ts";
+import type { SessionsOptions } from "./sessions/options.ts";
 import { stopOnSignals } from "./stop-signals.ts";
 import { readVersion } from "./version.ts";
 
@@ -36,6 +38,8 @@ async function main(): Promise<void> {
     }
     case "connect":
       return runConnectCommand(invocation.options).then((code) => process.exit(code), report);
+    case "sessions":
+      return sessions(invocation.options).catch(report);
     case "demo":
       return runDemoCommand(invocation).then((code) => {
         process.exitCode = code;
@@ -48,6 +52,17 @@ async function main(): Promise<void> {
         hints: demoTranscript,
       }).catch(report);
   }
+}
+
+async function sessions(options: SessionsOptions): Promise<void> {
+  const stop = new AbortController();
+  process.on("SIGINT", () => stop.abort()).on("SIGTERM", () => stop.abort());
+  const output = {
+    write: (text: string) => void process.stdout.write(text),
+    columns: process.stdout.columns ?? 100,
+    isTerminal: process.stdout.isTTY === true,
+  };
+  await runSessions(options, output, stop.signal);
 }
 
 interface Serve {
@@ -82,12 +97,14 @@ async function serve({ options, command, args, serving, hints }: Serve): Promise
     () => performance.now(),
   );
   process.on("SIGINT", onSignal).on("SIGTERM", onSignal);
-  const facts = { version: readVersion(), url: running.url, options, serving };
+  const { url, admin } = running;
+  const facts = { version: readVersion(), url, admin, options, serving };
   process.stdout.write(banner(facts) + hints(running.url));
 }
 
 function report(error: unknown): void {
-  if (error instanceof HoldfastError) return fail([error.message, error.hint], 1);
+  const isKnown = error instanceof HoldfastError || error instanceof SessionsFailure;
+  if (isKnown) return fail([error.message, error.hint], 1);
   fail(
     [`This is a fault of holdfast itself: ${error instanceof Error ? error.message : error}`],
     1,

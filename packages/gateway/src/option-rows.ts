@@ -20,16 +20,27 @@ const where = "Where it listens:";
 const access = "Who may ask:";
 const kept = "What is kept, and for how long (per session):";
 const wire = "On the wire:";
-const limits = "Limits:";
+/** The help tells these by name alone. */
+export const limitsGroup = "Limits:";
 const other = "Other:";
 
 export const serveOptionRows: readonly OptionRow[] = [
   row(where, "host", "ADDRESS", "127.0.0.1", "address to listen on"),
   row(where, "port", "PORT", "8848", "port; 0 for any free one"),
   row(where, "path", "PATH", "/mcp", "path of the MCP endpoint"),
+  row(
+    where,
+    "admin-port",
+    "PORT",
+    "auto",
+    "dashboard and metrics; auto: 8849 or a free one; 0: off",
+  ),
+  row(where, "admin-host", "ADDRESS", "127.0.0.1", "address of the admin port"),
   row(where, "public-url", "URL", "", "how clients reach it, where that is not its address"),
   row(access, "auth", "HOW", "none", "none; bearer:FILE, lines TOKEN SUBJECT; jwt:ISSUER"),
   row(access, "audience", "URL", "", "what a jwt must be made for, if not the public URL"),
+  row(access, "admin-token", "TOKEN", "", "needed beyond loopback; better in its variable"),
+  row(access, "show-bodies", "", "", "let the dashboard show the messages themselves"),
   list(access, "allowed-origin", "ORIGIN", "allow this Origin beside loopback (repeatable)"),
   list(access, "allowed-host", "HOST", "allow this Host beside loopback (repeatable)"),
   row(kept, "log", "WHERE", "sqlite:./holdfast.db", "the event log: sqlite:FILE, or memory:"),
@@ -46,16 +57,16 @@ export const serveOptionRows: readonly OptionRow[] = [
   row(wire, "viewport-max", "TIME", "0", "let each response go after so long; 0 for never"),
   row(wire, "gap-signal", "HOW", "auto", "how lost events are told: auto, status, in-band"),
   list(wire, "no-prime", "NAME", "no priming event for the client of this name (repeatable)"),
-  row(limits, "max-body", "SIZE", "4mb", "largest body of a request"),
-  row(limits, "max-event", "SIZE", "32mb", "largest message of the MCP server"),
-  row(limits, "max-sessions", "N", "10000", "sessions in all"),
-  row(limits, "max-sessions-per-principal", "N", "1000", "sessions of one principal"),
-  row(limits, "max-streams", "N", "256", "streams with a running call, per session"),
-  row(limits, "max-calls", "N", "256", "calls in flight, per session"),
-  row(limits, "max-viewports", "N", "20000", "open responses in all"),
-  row(limits, "header-timeout", "TIME", "10s", "time for the headers of a request to arrive"),
-  row(limits, "body-timeout", "TIME", "60s", "time for a whole request to arrive"),
-  row(limits, "keep-alive", "TIME", "65s", "close a connection that was idle for so long"),
+  row(limitsGroup, "max-body", "SIZE", "4mb", "largest body of a request"),
+  row(limitsGroup, "max-event", "SIZE", "32mb", "largest message of the MCP server"),
+  row(limitsGroup, "max-sessions", "N", "10000", "sessions in all"),
+  row(limitsGroup, "max-sessions-per-principal", "N", "1000", "sessions of one principal"),
+  row(limitsGroup, "max-streams", "N", "256", "streams with a running call, per session"),
+  row(limitsGroup, "max-calls", "N", "256", "calls in flight, per session"),
+  row(limitsGroup, "max-viewports", "N", "20000", "open responses in all"),
+  row(limitsGroup, "header-timeout", "TIME", "10s", "time for the headers of a request to arrive"),
+  row(limitsGroup, "body-timeout", "TIME", "60s", "time for a whole request to arrive"),
+  row(limitsGroup, "keep-alive", "TIME", "65s", "close a connection that was idle for so long"),
   row(other, "drain-timeout", "TIME", "30s", "time to stop in: running calls may end until then"),
   row(other, "log-level", "LEVEL", "info", "trace, debug, info, warn, error, fatal, silent"),
 ];

@@ -1,5 +1,5 @@
 /** Texts of options, each by itself, as values: places, names, URLs. Pure. */
-import type { Parsed } from "./units.ts";
+import { type Parsed, parseWhole } from "./units.ts";
 
 /** Where the event log is; the logs of this version. */
 export type LogPlace =
@@ -47,6 +47,22 @@ export function parsePublicUrl(text: string): Parsed<URL | undefined> {
 export function parsePath(text: string): Parsed<string> {
   if (/^\/[\x21-\x7e]*$/.test(text) && !/[?#]/.test(text)) return taken(text);
   return wrong(`"${text}" is no path; write it like /mcp`);
+}
+
+/** `auto`, 0 for none, or a port. */
+export function parseAdminPort(text: string): Parsed<number | "auto" | "off"> {
+  if (text === "auto") return taken("auto");
+  const port = parseWhole(text, 0, 65_535);
+  if (!port.ok) return wrong(`${port.problem}; or auto`);
+  return taken(port.value === 0 ? "off" : port.value);
+}
+
+/** An option that is only said: its variable is set to a word of yes or no. */
+export function parseFlag(text: string): Parsed<boolean> {
+  const word = text.toLowerCase();
+  if (["1", "true", "yes", "on"].includes(word)) return taken(true);
+  if (["", "0", "false", "no", "off"].includes(word)) return taken(false);
+  return wrong(`"${text}" is neither true nor false`);
 }
 
 export function parseNonEmpty(text: string): Parsed<string> {

@@ -42,6 +42,10 @@ const readers: Record<string, (options: ServeOptions) => unknown> = {
   "public-url": (o) => o.publicUrl,
   auth: (o) => o.auth,
   audience: (o) => o.audience,
+  "admin-port": (o) => o.admin.port,
+  "admin-host": (o) => o.admin.host,
+  "admin-token": (o) => o.admin.token,
+  "show-bodies": (o) => o.admin.showsBodies,
   "idempotency-ttl": (o) => o.runtime.idempotencyTtlMs,
   hibernate: (o) => o.runtime.hibernateMs,
   "max-body": (o) => o.runtime.bodyBytesMax,
@@ -64,6 +68,10 @@ const table: readonly [name: string, fallback: unknown, text: string, value: unk
   ["host", "127.0.0.1", "::1", "::1"],
   ["port", 8848, "0", 0],
   ["path", "/mcp", "/a/b", "/a/b"],
+  ["admin-port", "auto", "9000", 9000],
+  ["admin-port", "auto", "0", "off"],
+  ["admin-host", "127.0.0.1", "::1", "::1"],
+  ["admin-token", undefined, "a-token-of-sixteen", "a-token-of-sixteen"],
   ["log", file, "sqlite:/var/x.db", { ...file, path: "/var/x.db" }],
   ["log", file, "sqlite:///var/x.db", { ...file, path: "/var/x.db" }],
   ["log", file, "memory:", { kind: "memory" }],
@@ -127,8 +135,22 @@ test("--audience and its variable: default, value, and which wins", () => {
   expect(audience("--audience api://x", { HOLDFAST_AUDIENCE: "api://y" })).toBe("api://x");
 });
 
+test("--show-bodies is said or not", () => {
+  expect(options("").admin.showsBodies).toBe(false);
+  expect(options("--show-bodies").admin.showsBodies).toBe(true);
+  expect(options("", { HOLDFAST_SHOW_BODIES: "yes" }).admin.showsBodies).toBe(true);
+});
+
+test(`${verifies("P-01")}beyond loopback the admin port wants a token that cannot be guessed`, () => {
+  const token = { HOLDFAST_ADMIN_TOKEN: "0123456789abcdef" };
+  expect(options("--admin-host 0.0.0.0", token).admin.host).toBe("0.0.0.0");
+  expect(problem("--admin-host 0.0.0.0")).toMatch(/others can reach it, and there is no token/);
+  expect(problem("--admin-host 10.0.0.1 --admin-token short")).toMatch(/too short/);
+  expect(options("--admin-host 0.0.0.0 --admin-port 0").admin.port).toBe("off");
+});
+
 test("every option has a row above", () => {
-  const tested = new Set([...table.map(([name]) => name), "audience"]);
+  const tested = new Set([...table.map(([name]) => name), "audience", "show-bodies"]);
   expect(tested).toEqual(new Set(serveOptionRows.map((r) => r.name)));
 });
 
@@ -167,6 +189,7 @@ test.each([
   ["--window 5", {}, /--window: "5" is no duration; write it like/],
   ["--max-bytes lots", {}, /--max-bytes: "lots" is no size/],
   ["--max-events 0", {}, /--max-events: "0" is no whole number/],
+  ["--admin-port 70000", {}, /--admin-port: "70000" is no whole number .*; or auto/],
   ["--path mcp", {}, /--path: "mcp" is no path/],
   ["--path /a?b", {}, /--path/],
   ["--gap-signal loud", {}, /--gap-signal: "loud" is not one of auto, status, in-band/],

@@ -21,7 +21,9 @@ import {
   type LogPlace,
   logLevels,
   oneOf,
+  parseAdminPort,
   parseAuth,
+  parseFlag,
   parseLog,
   parseNonEmpty,
   parseOptional,
@@ -43,6 +45,7 @@ export interface ServeOptions {
   readonly port: number;
   /** How clients reach the endpoint, path included; where it listens is the default. */
   readonly publicUrl: string | undefined;
+  readonly admin: AdminOptions;
   readonly auth: AuthChoice;
   /** What a token must be made for; the public URL is the default. */
   readonly audience: string | undefined;
@@ -54,6 +57,17 @@ export interface ServeOptions {
   readonly requests: RequestLimits;
   /** How long a stop may take, milliseconds [C D-02]. */
   readonly drainTimeoutMs: number;
+}
+
+/** Dashboard, metrics and health. */
+export interface AdminOptions {
+  readonly host: string;
+  /** `auto`: the usual one, or a free one where that is in use; which one, is said. */
+  readonly port: number | "auto" | "off";
+  /** Whoever asks the API has to show it. */
+  readonly token: string | undefined;
+  /** The page may show the messages of sessions. */
+  readonly showsBodies: boolean;
 }
 
 export type ServeOptionsOutcome =
@@ -82,6 +96,7 @@ export function readServeOptions(
     host,
     port: reader.value("port", (text) => parseWhole(text, 0, 65_535)),
     publicUrl: readPublicUrl(reader, path),
+    admin: readAdmin(reader),
     auth,
     audience: reader.value("audience", parseOptional),
     log: readLog(reader),
@@ -96,7 +111,11 @@ export function readServeOptions(
     requests: readRequestLimits(reader),
     drainTimeoutMs: reader.value("drain-timeout", parseDuration),
   };
-  const wrong = reader.problems[0] ?? checkWindow(options.runtime) ?? checkAuth(options);
+  const wrong =
+    reader.problems[0] ??
+    checkWindow(options.runtime) ??
+    checkAuth(options) ??
+    checkAdmin(options.admin);
   return wrong === undefined ? { kind: "options", options } : { kind: "wrong", ...wrong };
 }
 
@@ -145,6 +164,15 @@ function readRequestLimits(reader: OptionReader): RequestLimits {
   };
 }
 
+function readAdmin(reader: OptionReader): AdminOptions {
+  return {
+    host: reader.value("admin-host", parseNonEmpty),
+    port: reader.value("admin-port", parseAdminPort),
+    token: reader.value("admin-token", parseOptional),
+    showsBodies: reader.value("show-bodies", parseFlag),
+  };
+}
+
 function readLog(reader: OptionReader): LogChoice {
   const log = reader.value("log", parseLog);
   const durability = reader.value("durability", oneOf(["process", "power"] as const));
@@ -172,6 +200,21 @@ function checkWindow(options: RuntimeOptions): WrongUse | undefined {
   if (verdict.ok) return undefined;
   return { problem: verdict.message };
 }
+
+/** Whoever reaches the port may end sessions: beyond this machine, not without a token. */
+function checkAdmin({ host, port, token }: AdminOptions): WrongUse | undefined {
+  if (port === "off" || isLoopback(host) || (token?.length ?? 0) >= adminTokenCharsMin) {
+    return undefined;
+  }
+  const fault = token === undefined ? "there is no token" : "the token is too short";
+  return {
+    problem: `--admin-host ${host}: others can reach it, and ${fault}.`,
+    fix: `Set HOLDFAST_ADMIN_TOKEN to at least ${adminTokenCharsMin} characters, or leave it on 127.0.0.1.`,
+  };
+}
+
+/** What cannot be guessed over a network. */
+const adminTokenCharsMin = 16;
 
 function checkAuth({ auth, audience, publicUrl, host }: ServeOptions): WrongUse | undefined {
   if (auth.kind !== "jwt") {

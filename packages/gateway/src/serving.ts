@@ -7,6 +7,7 @@ import { type EventLog, memoryLog } from "@holdfast/log";
 import { sqliteLog } from "@holdfast/log-sqlite";
 import { createSessionRuntime } from "@holdfast/server";
 import type { Logger } from "pino";
+import { type AdminPlace, prepareAdmin } from "./admin/admin.ts";
 import { openGate } from "./auth/gate.ts";
 import { drainAndClose } from "./draining.ts";
 import { childEnvironment, findCommandFault } from "./environment.ts";
@@ -25,6 +26,8 @@ export interface ServeTask {
 export interface Serving {
   /** Of the MCP endpoint, here. */
   readonly url: string;
+  /** Of the admin port, unless it is off. */
+  readonly admin?: AdminPlace;
   /**
    * End cleanly, within the time that the options give [C D-02]: let running calls end, let
    * viewports go, end the children, close the log. No session ends by it [C S-01].
@@ -51,23 +54,35 @@ export async function startServing(task: ServeTask, logger: Logger): Promise<Ser
   const { authenticate } = gate;
   const settings = { ...stdioDefaults, eventBytesMax, command, args, env, logger };
   const upstreams = stdioUpstreams(settings);
+  const log = openLog(options.log);
+  const admin = await prepareAdmin(options, logger);
   const runtime = createSessionRuntime({
-    log: openLog(options.log),
+    log,
     upstream: upstreams,
     options: { ...options.runtime, allowedHosts: allowedHosts(options) },
     logger,
     ...(authenticate === undefined ? {} : { authenticate }),
+    ...(admin === undefined
+      ? {}
+      : { meterProvider: admin.metrics.meterProvider, observe: admin.history.observe }),
   });
-  await runtime.ready();
+  let listening: Listener | undefined;
   let listener: Listener;
+  let adminPlace: AdminPlace | undefined;
   let handler: Handler = runtime.node;
   try {
+    await runtime.ready();
     listener = await listen({ host, port, requests }, (req, res) => handler(req, res));
+    listening = listener;
+    const about = { url: urlOf(listener, options), liveSessions: () => log.liveSessions() };
+    adminPlace = await admin?.serve(runtime, about);
   } catch (error) {
+    await listening?.close(0);
     await runtime.close();
+    await admin?.close();
     throw error;
   }
-  const url = `${listener.origin}${options.runtime.path ?? "/"}`;
+  const url = urlOf(listener, options);
   const publicUrl = options.publicUrl ?? (isWildcard(host) ? undefined : url);
   if (publicUrl !== undefined) handler = gate.publish(publicUrl, runtime.node);
   if (authenticate === undefined && !isLoopback(host)) {
@@ -76,9 +91,17 @@ export async function startServing(task: ServeTask, logger: Logger): Promise<Ser
   const timeoutMs = options.drainTimeoutMs;
   return {
     url,
-    stop: () => drainAndClose({ runtime, listener, logger, timeoutMs }),
+    ...(adminPlace === undefined ? {} : { admin: adminPlace }),
+    stop: async () => {
+      await drainAndClose({ runtime, listener, logger, timeoutMs });
+      await admin?.close();
+    },
     killChildren: upstreams.killAll,
   };
+}
+
+function urlOf({ origin }: Listener, { runtime }: ServeOptions): string {
+  return `${origin}${runtime.path ?? "/"}`;
 }
 
 function openLog(choice: LogChoice): EventLog {

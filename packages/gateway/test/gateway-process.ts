@@ -34,7 +34,8 @@ export async function startGateway(
   cwd = scratchDirectory(),
   env: Readonly<Record<string, string | undefined>> = {},
 ): Promise<GatewayProcess> {
-  const process = await holdfast(args, cwd, { HOLDFAST_PORT: "0", ...env });
+  const own = { HOLDFAST_PORT: "0", HOLDFAST_ADMIN_PORT: "0", ...env };
+  const process = await holdfast(args, cwd, own);
   const [, url = ""] = await process.line(/listens on (http:\S+)/);
   return Object.assign(process, { url });
 }

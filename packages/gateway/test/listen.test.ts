@@ -11,7 +11,13 @@ import {
   within,
 } from "@holdfast/testkit";
 import { afterEach, expect, test } from "vitest";
-import { type Handler, type Listener, listen, type RequestLimits } from "../src/listen.ts";
+import {
+  type Handler,
+  type Listener,
+  listen,
+  listenOrFree,
+  type RequestLimits,
+} from "../src/listen.ts";
 
 afterEach(disposeAll);
 
@@ -120,6 +126,20 @@ test("a port in use is an error with a fix", async () => {
     message: expect.stringContaining("listen on 203.0.113.1"),
     hint: expect.stringContaining("--host 127.0.0.1"),
   });
+});
+
+test("where the port is in use, a free one can be had, and which one was meant is said", async () => {
+  const { port } = await start(hello);
+  const { listener, insteadOf } = await listenOrFree({ ...anywhere, port }, hello);
+  onDispose(() => listener.close(0));
+  expect(insteadOf).toBe(port);
+  expect(listener.port).not.toBe(port);
+  expect((await rawRequest({ url: listener.origin })).text).toBe("hello");
+  const free = await listenOrFree(anywhere, hello);
+  onDispose(() => free.listener.close(0));
+  expect(free).not.toHaveProperty("insteadOf");
+  const elsewhere = { ...anywhere, host: "203.0.113.1" };
+  await expect(listenOrFree(elsewhere, hello)).rejects.toThrow("listen on 203.0.113.1");
 });
 
 test("a listener that drains ends each connection with its next response", async () => {

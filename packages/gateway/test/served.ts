@@ -13,7 +13,10 @@ export interface Served extends Serving {
  * @param command - as `serverScript` makes it
  */
 export async function serve(argv: readonly string[], command: readonly string[]): Promise<Served> {
-  const outcome = parseServeOptions(["--port", "0", "--log", "memory:", ...argv], {});
+  const outcome = parseServeOptions(
+    ["--port", "0", "--admin-port", "0", "--log", "memory:", ...argv],
+    {},
+  );
   if (outcome.kind === "wrong") throw new Error(outcome.problem);
   const [, file = "", ...args] = command;
   const log = recordingLogger();

@@ -1,10 +1,21 @@
 export type { Authenticate, Authentication, Credentials } from "./authentication.ts";
+export type {
+  CallSummary,
+  SessionActivity,
+  SessionDetail,
+  SessionInspection,
+  SessionList,
+  SessionSummary,
+  StreamSummary,
+} from "./inspection.ts";
 export type { GapSignal, RuntimeOptions } from "./options.ts";
 export { defaultOptions } from "./options.ts";
-export type { RuntimeParts, SessionRuntime } from "./runtime.ts";
+export type { RuntimeHealth, RuntimeParts, SessionRuntime } from "./runtime.ts";
 export { createSessionRuntime } from "./runtime.ts";
 export type { Logger } from "./runtime-context.ts";
+export type { LatencyFacts } from "./telemetry/latency-sketch.ts";
 export type { CallOutcome, Mark, MarkedCall, Observe } from "./telemetry/marks.ts";
+export type { RuntimeFacts } from "./telemetry/telemetry.ts";
 export type {
   ForwardedHeaders,
   Upstream,

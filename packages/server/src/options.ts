@@ -136,6 +136,10 @@ export const bounds = {
   expireSessionsMax: 100,
   /** The log hears of a session's use within a twentieth of its idle time, and within this. */
   touchLagMaxMs: 60_000,
+  /** How long the log may take to say that it is there, milliseconds. */
+  healthMs: 2_000,
+  /** A log whose last write failed is taken for ready again after so long: somebody has to try. */
+  logFailingMs: 10_000,
   /** `Retry-After` of a refusal, seconds. */
   retryAfterS: 5,
 } as const;

@@ -16,6 +16,7 @@ import { handle } from "./http/handler.ts";
 import { nodeReply, nodeRequest } from "./http/node.ts";
 import { keyScopeOf } from "./idempotency/key-scope.ts";
 import { Keys } from "./idempotency/keys.ts";
+import { inspection, type SessionInspection } from "./inspection.ts";
 import { bounds, defaultOptions, type RuntimeOptions } from "./options.ts";
 import {
   type Logger,
@@ -26,7 +27,7 @@ import {
 import { Sessions } from "./sessions.ts";
 import { Breaches, sweeping } from "./sweeping.ts";
 import type { Observe } from "./telemetry/marks.ts";
-import { Telemetry } from "./telemetry/telemetry.ts";
+import { type RuntimeFacts, Telemetry } from "./telemetry/telemetry.ts";
 import type { UpstreamFactory } from "./upstream.ts";
 import { within } from "./within.ts";
 
@@ -68,6 +69,12 @@ export interface SessionRuntime {
   viewportCount(): number;
   /** Evictions inside the window so far [C W-04]. */
   breachCount(): number;
+  /** Sessions for their operator to look at, in memory or not. */
+  readonly inspection: SessionInspection;
+  /** What the metrics say, at this moment. */
+  facts(): RuntimeFacts;
+  /** Whether new work would be taken now. */
+  health(): Promise<RuntimeHealth>;
   /**
    * [C D-02] Refuse new work, and let what runs come to its end; resumes are served all the while.
    *
@@ -79,6 +86,12 @@ export interface SessionRuntime {
    * on the same log goes on.
    */
   close(): Promise<void>;
+}
+
+export interface RuntimeHealth {
+  readonly isDraining: boolean;
+  /** The log answers, and what was written last went through. */
+  readonly isLogReady: boolean;
 }
 
 const systemClock: Clock = { monotonicMs: () => performance.now(), wallMs: () => Date.now() };
@@ -154,6 +167,9 @@ export function createSessionRuntime(parts: RuntimeParts): SessionRuntime {
     callCount: () => sessions.callsInFlight,
     viewportCount: () => context.viewports.count,
     breachCount: () => breaches.count,
+    inspection: inspection(context, sessions),
+    facts: () => telemetry.facts(),
+    health: async () => ({ isDraining, isLogReady: await isLogReady(log, telemetry) }),
     drain: async (timeoutMs) => {
       isDraining = true;
       release("standalone");
@@ -177,6 +193,16 @@ export function createSessionRuntime(parts: RuntimeParts): SessionRuntime {
       await log.close();
     },
   };
+}
+
+/** A log that is out of reach may as well not answer at all. */
+async function isLogReady(log: EventLog, telemetry: Telemetry): Promise<boolean> {
+  const answered = log.liveSessions().then(
+    () => true,
+    () => false,
+  );
+  if (!(await within(bounds.healthMs, answered))) return false;
+  return (await answered) && !telemetry.isLogFailing;
 }
 
 function contextOf(parts: RuntimeParts, options: RuntimeOptions): RuntimeContext {

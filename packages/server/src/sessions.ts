@@ -55,6 +55,11 @@ export class Sessions {
     return calls;
   }
 
+  /** A session that is in memory. */
+  peek(id: SessionId): Session | undefined {
+    return this.#live.get(id);
+  }
+
   all(): readonly Session[] {
     return [...this.#live.values()];
   }

@@ -42,6 +42,10 @@ export class Viewports {
     return this.#byStream.size;
   }
 
+  isShown(stream: number): boolean {
+    return this.#byStream.has(stream);
+  }
+
   read(cursor: EventPlace): Promise<ReadOutcome> {
     const limit = { events: bounds.readEventsMax, bytes: bounds.readBytesMax };
     return this.#context.log.read(this.#host.id, cursor, limit);

@@ -12,7 +12,7 @@ import {
   type WrongUse,
 } from "../option-reader.ts";
 import { variableOf } from "../option-rows.ts";
-import { logLevels, oneOf, parseOptional, withoutPassword } from "../option-values.ts";
+import { logLevels, oneOf, parseFlag, parseOptional, withoutPassword } from "../option-values.ts";
 import { type Parsed, parseLapse, parseWhole } from "../units.ts";
 import { type HeaderRecord, parseHeaders, splitHeaders } from "./headers.ts";
 import { connectOptionRows } from "./option-rows.ts";
@@ -113,14 +113,6 @@ function readPolicy(reader: OptionReader): ReconnectPolicy {
     });
   }
   return policy;
-}
-
-/** An option that is only said: its variable is set to a word of yes or no. */
-function parseFlag(text: string): Parsed<boolean> {
-  const word = text.toLowerCase();
-  if (["1", "true", "yes", "on"].includes(word)) return { ok: true, value: true };
-  if (["", "0", "false", "no", "off"].includes(word)) return { ok: true, value: false };
-  return { ok: false, problem: `"${text}" is neither true nor false` };
 }
 
 function wrong(problem: string, fix: string): ConnectOptionsOutcome {

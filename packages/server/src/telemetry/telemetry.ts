@@ -19,11 +19,12 @@ import {
 } from "@opentelemetry/api";
 import type { InFlightCall } from "../calls.ts";
 import type { IncomingRequest } from "../incoming.ts";
+import { bounds } from "../options.ts";
 import type { ViewportEnd } from "../viewport.ts";
 import { CallTrace } from "./call-trace.ts";
 import { Horizon } from "./horizon.ts";
 import { type Gauges, Instruments } from "./instruments.ts";
-import { LatencySketch } from "./latency-sketch.ts";
+import { type LatencyFacts, LatencySketch } from "./latency-sketch.ts";
 import type { CallOutcome, Mark, Observe } from "./marks.ts";
 import { Tally } from "./tally.ts";
 
@@ -42,18 +43,38 @@ export interface TelemetryParts {
   readonly observe?: Observe | undefined;
 }
 
+/** What the metrics say, as one value; times in milliseconds. */
+export interface RuntimeFacts {
+  readonly windowMs: number;
+  readonly horizonMs: number;
+  readonly headroomMs: number;
+  readonly reconnects: LatencyFacts;
+  readonly sessionsCreated: number;
+  readonly sessionsEnded: Readonly<Record<string, number>>;
+  readonly calls: number;
+  readonly eventsAppended: number;
+  readonly eventsReplayed: number;
+  readonly breaches: number;
+  readonly resumes: Readonly<Record<string, number>>;
+  readonly takeovers: number;
+  readonly unknownOutcomes: number;
+  readonly logErrors: number;
+}
+
 const scope = "@holdfast/server";
 
 const endReasons: readonly EndReason[] = ["deleted", "expired", "ended"];
-const viewportEnds: readonly ViewportEnd[] = [
-  "finished",
-  "ended",
-  "taken-over",
-  "released",
-  "evicted",
-  "stalled",
-  "disconnected",
-];
+/** A record, so that none can be forgotten. */
+const viewportEnds: Readonly<Record<ViewportEnd, true>> = {
+  finished: true,
+  ended: true,
+  "taken-over": true,
+  released: true,
+  evicted: true,
+  stalled: true,
+  disconnected: true,
+  unstored: true,
+};
 /** Those that a server can find; the others are a client's. */
 const unknownReasons: readonly OutcomeUnknownReason[] = [
   "process-restarted",
@@ -65,7 +86,7 @@ const unknownReasons: readonly OutcomeUnknownReason[] = [
 
 export class Telemetry {
   readonly sessionsEnded = new Tally<EndReason>(endReasons);
-  readonly viewportsDetached = new Tally<ViewportEnd>(viewportEnds);
+  readonly viewportsDetached = new Tally(Object.keys(viewportEnds) as ViewportEnd[]);
   readonly resumes = new Tally<ResumeOutcome>(["clean", "gap", "inband", "refused", "complete"]);
   readonly eventsEvicted = new Tally<Eviction["cause"]>(["window", "count", "bytes"]);
   readonly unknownOutcomes = new Tally<OutcomeUnknownReason>(unknownReasons);
@@ -86,6 +107,8 @@ export class Telemetry {
   readonly reconnects: LatencySketch;
   readonly horizon: Horizon;
   readonly #clock: Clock;
+  readonly #windowMs: number;
+  #logFailedAtMs: number | undefined;
   readonly #tracer: Tracer;
   readonly #instruments: Instruments;
   readonly #observe: Observe | undefined;
@@ -95,10 +118,33 @@ export class Telemetry {
     this.reconnects = new LatencySketch(clock);
     this.horizon = new Horizon(windowMs, clock);
     this.#clock = clock;
+    this.#windowMs = windowMs;
     this.#observe = observe;
     this.#tracer = (parts.tracerProvider ?? trace).getTracer(scope);
     const meter = (parts.meterProvider ?? metrics).getMeter(scope);
     this.#instruments = new Instruments(meter, this, windowMs);
+  }
+
+  facts(): RuntimeFacts {
+    const { sessionsCreated, calls, eventsAppended, eventsReplayed, takeovers } = this;
+    return {
+      windowMs: this.#windowMs,
+      horizonMs: this.horizon.ms,
+      headroomMs: this.headroomMs,
+      reconnects: this.reconnects.facts(),
+      ...{ sessionsCreated, calls, eventsAppended, eventsReplayed, takeovers },
+      sessionsEnded: this.sessionsEnded.toJSON(),
+      breaches: this.breaches,
+      resumes: this.resumes.toJSON(),
+      unknownOutcomes: this.unknownOutcomes.total,
+      logErrors: this.logErrors,
+    };
+  }
+
+  /** The last write failed, a short while ago. */
+  get isLogFailing(): boolean {
+    const nowMs = this.#clock.monotonicMs();
+    return this.#logFailedAtMs !== undefined && nowMs - this.#logFailedAtMs < bounds.logFailingMs;
   }
 
   /** Begin to report; `gauges` are asked at each scrape. */
@@ -144,6 +190,7 @@ export class Telemetry {
   /** The log did not do what it was asked, and may do it when asked again. */
   logFailed(): void {
     this.logErrors++;
+    this.#logFailedAtMs = this.#clock.monotonicMs();
   }
 
   /** The log, with its commits told of. */
@@ -163,6 +210,7 @@ export class Telemetry {
   }
 
   #committed(ops: readonly Op[], outcome: CommitOutcome, tookMs: number): void {
+    this.#logFailedAtMs = undefined;
     if (outcome.kind === "fenced") this.appendFenced();
     if (outcome.kind !== "committed") return;
     let appended = 0;
