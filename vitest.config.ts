@@ -13,6 +13,7 @@ export default defineConfig({
       "scripts/**/*.test.ts",
       "simulation/**/*.test.ts",
       "bench/**/*.test.ts",
+      "examples/**/*.test.ts",
     ],
     setupFiles: ["vitest.setup.ts"],
     pool: "forks",

@@ -68,6 +68,7 @@ async function start(script: string, options: StartOptions = {}): Promise<Starte
         happened.emit("message");
         return options.hold?.(text);
       },
+      onLetGo: () => {},
       onOversized: (message) => {
         oversized.push(message);
         happened.emit("message");

@@ -13,6 +13,14 @@ export { defaultOptions } from "./options.ts";
 export type { RuntimeHealth, RuntimeParts, SessionRuntime } from "./runtime.ts";
 export { createSessionRuntime } from "./runtime.ts";
 export type { Logger } from "./runtime-context.ts";
+export type {
+  MessageExtra,
+  SdkServer,
+  SdkTransport,
+  SendOptions,
+} from "./sdk/sdk-types.ts";
+export type { ServedSession, SessionHandlerParts } from "./sdk/session-handler.ts";
+export { createSessionHandler } from "./sdk/session-handler.ts";
 export type { LatencyFacts } from "./telemetry/latency-sketch.ts";
 export type { CallOutcome, Mark, MarkedCall, Observe } from "./telemetry/marks.ts";
 export type { RuntimeFacts } from "./telemetry/telemetry.ts";

@@ -41,14 +41,14 @@ export type Route =
 /**
  * [C E-01] Route one message.
  *
- * @param related - the number of the request it belongs to, where the upstream says so
+ * @param related - the number of the request it belongs to, null for none; where the upstream says so
  */
 export function route(
   text: string,
   value: unknown,
   calls: InFlightCalls,
   questions: readonly Question[],
-  related: number | undefined,
+  related: Related,
 ): Route {
   const message = parseMessage(value);
   switch (message.kind) {
@@ -82,7 +82,7 @@ function routeNotification(
   params: Readonly<Record<string, unknown>> | undefined,
   calls: InFlightCalls,
   questions: readonly Question[],
-  related: number | undefined,
+  related: Related,
 ): Route {
   if (method === "notifications/progress") {
     const token = params?.["progressToken"];
@@ -103,7 +103,11 @@ function routeNotification(
   return { kind: "notification", stream, method, text };
 }
 
-function laneOf(calls: InFlightCalls, related: number | undefined): number {
-  const call: InFlightCall | undefined = calls.get(related) ?? calls.oldest();
+/** The request that a message belongs to, or null: none; undefined where that cannot be told. */
+type Related = number | null | undefined;
+
+/** Of a call that is over, which takes nothing more, it concerns the session. */
+function laneOf(calls: InFlightCalls, related: Related): number {
+  const call = related === undefined ? calls.oldest() : calls.get(related);
   return call?.stream ?? standaloneStream;
 }

@@ -301,6 +301,10 @@ export class Session {
         onUnusable: (call, why) => this.#onAnswer(call, (place) => unusableAnswer(place, why)),
         onOversized: (call, bytes, bytesMax) =>
           this.#onAnswer(call, (place) => oversizedAnswer(place, bytes, bytesMax)),
+        letGo: (stream) => {
+          // Others have no cursor yet to come back with.
+          if (this.isPrimed) this.viewports.letGo(stream, this.#context.options.retryMs);
+        },
         onToolsChanged: () => this.#repeatable.forget(),
         onLost: (outcome) => this.#onUpstreamLost(outcome),
         onRefused: () => this.#endForGood("the upstream refused to be restored"),

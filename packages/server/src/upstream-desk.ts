@@ -3,8 +3,13 @@
  * from there belongs. It writes nothing by itself; its host appends.
  */
 
-import { elementsOf, numbered, type OutcomeUnknownReason, replaceAt } from "@holdfast/contract";
-
+import {
+  elementsOf,
+  numbered,
+  type OutcomeUnknownReason,
+  replaceAt,
+  standaloneStream,
+} from "@holdfast/contract";
 import { type AppendOp, unfetchedQuestion } from "./answers.ts";
 import type { InFlightCall, InFlightCalls } from "./calls.ts";
 import { Questions } from "./questions.ts";
@@ -32,6 +37,8 @@ export interface DeskHost extends Omit<UpstreamSession, "kept"> {
   onUnusable(call: InFlightCall, why: string): void;
   /** A call's answer was too large to be passed on. */
   onOversized(call: InFlightCall, bytes: number, bytesMax: number): void;
+  /** The reader of a stream may go [C E-11]. */
+  letGo(stream: number): void;
   /** What tools there are has changed. */
   onToolsChanged(): void;
   /** The upstream is gone, or could not be had. */
@@ -61,6 +68,7 @@ export class UpstreamDesk {
       setUp: (upstream) => this.#setUp(upstream),
       onMessage: (text, related, kept) => this.#receive(text, related, kept),
       onUnknown: (number, reason) => this.#onUnknown(number, reason),
+      onLetGo: (related) => this.#onLetGo(related),
       onOversized: (message) => this.#onOversized(message),
       onLost: (reason, outcome) => this.#onLost(reason, outcome),
     });
@@ -131,7 +139,7 @@ export class UpstreamDesk {
     await this.#link.close(end);
   }
 
-  #receive(text: string, related?: number, kept?: string): Promise<void> | undefined {
+  #receive(text: string, related?: number | null, kept?: string): Promise<void> | undefined {
     if (kept === undefined) return this.#hear(text, related);
     return this.#host.together(() => {
       const room = this.#hear(text, related);
@@ -140,7 +148,7 @@ export class UpstreamDesk {
     });
   }
 
-  #hear(text: string, related: number | undefined): Promise<void> | undefined {
+  #hear(text: string, related: number | null | undefined): Promise<void> | undefined {
     let value: unknown;
     try {
       value = JSON.parse(text);
@@ -158,7 +166,7 @@ export class UpstreamDesk {
     return this.#host.room();
   }
 
-  #route(text: string, value: unknown, related: number | undefined): Route {
+  #route(text: string, value: unknown, related: number | null | undefined): Route {
     return route(text, value, this.#host.calls, this.#questions.all(), related);
   }
 
@@ -223,6 +231,11 @@ export class UpstreamDesk {
     if (own !== undefined) return own(undefined);
     const call = this.#host.calls.get(number);
     if (call !== undefined) this.#host.onUnknown(call, reason);
+  }
+
+  #onLetGo(related: number | null): void {
+    const stream = related === null ? standaloneStream : this.#host.calls.get(related)?.stream;
+    if (stream !== undefined) this.#host.letGo(stream);
   }
 
   #onOversized(message: { idJson: string | undefined; bytes: number; bytesMax: number }): void {

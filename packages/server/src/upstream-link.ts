@@ -119,6 +119,9 @@ export class UpstreamLink {
         onUnknown: (number, reason) => {
           if (isCurrent()) this.#events.onUnknown(number, reason);
         },
+        onLetGo: (related) => {
+          if (isCurrent()) this.#events.onLetGo(related);
+        },
         onOversized: (message) => {
           if (isCurrent()) this.#events.onOversized(message);
         },

@@ -33,14 +33,21 @@ export interface UpstreamEvents {
   /**
    * One JSON-RPC message from the upstream.
    *
-   * @param related - the id (as the upstream saw it) of the request that the message belongs to,
-   * where the upstream knows; stdio never does
+   * @param related - the id (as the upstream saw it) of the request that the message belongs to, or
+   * null: to none; left out where the upstream cannot tell, as over stdio
    * @param kept - what the upstream keeps from now on: in the log together with the message
    * @returns a promise when the log is behind: read no further before it resolves
    */
-  onMessage(text: string, related?: number, kept?: string): Promise<void> | undefined;
+  onMessage(text: string, related?: number | null, kept?: string): Promise<void> | undefined;
   /** Nobody knows whether a request ran, and no answer will come [C X-05]; by its id. */
   onUnknown(number: number, reason: OutcomeUnknownReason): void;
+  /**
+   * [C E-11] The reader of a stream may go, and come back after the `retry:` that it is told; the
+   * stream goes on. Of a client that could not come back it is not asked.
+   *
+   * @param related - the id of the request whose stream it is; null: the standalone stream
+   */
+  onLetGo(related: number | null): void;
   /** A message over the size limit was thrown away; `idJson` when it could be told whose it was. */
   onOversized(message: {
     readonly idJson: string | undefined;

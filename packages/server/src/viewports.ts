@@ -151,6 +151,11 @@ export class Viewports {
     this.#byStream.get(stream)?.giveUp(frame);
   }
 
+  /** [C E-11] Let the reader of a stream go; the stream stays. */
+  letGo(stream: number, retryMs: number): void {
+    this.#byStream.get(stream)?.release(retryMs);
+  }
+
   /** Let readers go; the streams stay. */
   release(which: "standalone" | "all", retryMs: () => number): void {
     for (const [stream, viewport] of this.#byStream) {

@@ -54,7 +54,8 @@ export interface FaceUpstream {
 }
 
 export interface FaceUpstreamEvents {
-  onMessage(text: string, related?: number): Promise<void> | undefined;
+  onMessage(text: string, related?: number | null): Promise<void> | undefined;
+  onLetGo(related: number | null): void;
   onOversized(message: {
     readonly idJson: string | undefined;
     readonly bytes: number;

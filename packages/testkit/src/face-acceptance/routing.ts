@@ -166,6 +166,23 @@ function unnamed(open: OpenBench): void {
     expect(textsOf(streams[1] as EventStream)[0]).toBe(text);
   });
 
+  test(`${verifies("E-01")}an upstream that says it concerns the session is believed, too`, async () => {
+    const bench = await open();
+    const session = await bench.session();
+    const standalone = await session.get();
+    const { streams, calls } = await begin(session, [undefined, undefined]);
+    calls[0]?.answer({});
+    await streams[0]?.response();
+    const text = (data: string) => JSON.stringify({ jsonrpc: "2.0", ...log(data) });
+    session.upstream.emit(text("of the session"), null);
+    // A call that is over takes nothing more, and no other call gets it.
+    session.upstream.emit(text("of the past"), calls[0]?.id);
+    for (const data of ["of the session", "of the past"]) {
+      expect((await standalone.nextMessage()).params?.["data"]).toBe(data);
+    }
+    expect(await shown(streams.slice(1), calls.slice(1))).toEqual([[]]);
+  });
+
   test(`${verifies("E-01")}what is no message of the protocol harms nothing`, async () => {
     const bench = await open();
     const session = await bench.session();

@@ -41,7 +41,9 @@ export interface ScriptedUpstream {
   /** Take the first notification of this method. */
   notification(method: string): Promise<Arrival>;
   /** Say this, byte for byte. @returns a promise when the log is behind, as the runtime gave it */
-  emit(text: string, related?: number): Promise<void> | undefined;
+  emit(text: string, related?: number | null): Promise<void> | undefined;
+  /** The reader of a request's stream, or of the standalone one, may go. */
+  letGo(related: number | null): void;
   /** Say this message. */
   say(message: object): void;
   /** It ends by itself. */
@@ -124,7 +126,7 @@ function playUpstream(tag: string, events: FaceUpstreamEvents, respond: () => Re
   let gate = Promise.resolve();
   let openGate = () => {};
 
-  const emit = (text: string, related?: number) => events.onMessage(text, related);
+  const emit = (text: string, related?: number | null) => events.onMessage(text, related);
   const say = (message: object) => void emit(JSON.stringify({ jsonrpc: "2.0", ...message }));
   const arrive = (text: string) => {
     const message = JSON.parse(text) as RpcMessage;
@@ -137,6 +139,7 @@ function playUpstream(tag: string, events: FaceUpstreamEvents, respond: () => Re
   };
   const scripted: ScriptedUpstream = {
     ...{ tag, arrivals, emit, say, closed: closed.promise },
+    letGo: (related) => events.onLetGo(related),
     take: (matches = () => true) => untaken.take(({ message }) => matches(message)),
     notification: (method) =>
       untaken.take(({ message }) => message.method === method && message.id === undefined),

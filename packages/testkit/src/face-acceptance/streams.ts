@@ -19,6 +19,7 @@ import {
 export function streamsChapter(open: OpenBench): void {
   eventsAndTheLog(open);
   viewports(open);
+  letGo(open);
 }
 
 function eventsAndTheLog(open: OpenBench): void {
@@ -195,6 +196,34 @@ function viewports(open: OpenBench): void {
     expect(last.map(messageOf).findLast((message) => message?.result)?.result).toEqual({
       done: true,
     });
+  });
+}
+
+function letGo(open: OpenBench): void {
+  test(`${verifies("E-11", "X-01")}a reader that the upstream lets go comes back to the same stream`, async () => {
+    const bench = await open({ options: { retryMs: 777 } });
+    const session = await bench.session();
+    const standalone = await session.get();
+    const { stream, call } = await openCall(session);
+    for (const [reader, related] of [[stream, call.id] as const, [standalone, null] as const]) {
+      session.upstream.letGo(related);
+      expect((await reader.rest()).at(-1)).toEqual({ kind: "retry", retryMs: 777 });
+      expect((await reader.ended).how).toBe("end");
+    }
+    session.upstream.say(note(1));
+    call.answer({ done: true });
+    const resumed = await session.get({ lastEventId: stream.lastEventId as string });
+    expect((await resumed.response()).result).toEqual({ done: true });
+    expect(numbersIn(resumed.items)).toEqual([1]);
+  });
+
+  test(`${verifies("E-11")}who has no cursor to come back with is not let go`, async () => {
+    const bench = await open();
+    const session = await bench.session({ version: "2025-06-18" });
+    const { stream, call } = await openCall(session);
+    session.upstream.letGo(call.id);
+    call.answer({ done: true });
+    expect((await stream.response()).result).toEqual({ done: true });
   });
 }
 
