@@ -12,7 +12,7 @@ import type { MemorySession } from "./memory-session.ts";
 import type { NodeId } from "./shared-log.ts";
 
 export interface MemoryStoreOptions {
-  /** The store's own clock; by default that of the first log that opens it. */
+  /** The store's own clock; by default that of the log that opens it while no other has it open. */
   readonly clock?: Clock;
 }
 
@@ -46,6 +46,7 @@ export class MemoryStore {
   /** Who wants to know that a node left. */
   readonly nodeWakes = new Set<() => void>();
   round: SweepRound | undefined;
+  readonly #ownClock: Clock | undefined;
   #clock: Clock | undefined;
   #time: LogTime | undefined;
   /** Log time that had passed when the last log was closed. */
@@ -53,7 +54,7 @@ export class MemoryStore {
   #openLogs = 0;
 
   constructor(clock: Clock | undefined) {
-    this.#clock = clock;
+    this.#ownClock = clock;
   }
 
   /** Log time: passes while any log is open. */
@@ -68,8 +69,10 @@ export class MemoryStore {
   }
 
   onOpen(clock: Clock): void {
-    this.#clock ??= clock;
-    if (this.#openLogs === 0) this.#time = startLogTime(this.#clock, this.#baseMs);
+    if (this.#openLogs === 0) {
+      this.#clock = this.#ownClock ?? clock;
+      this.#time = startLogTime(this.#clock, this.#baseMs);
+    }
     this.#openLogs++;
   }
 
