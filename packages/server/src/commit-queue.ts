@@ -38,14 +38,21 @@ export interface StoreNews {
   /** Commits have failed for `patienceMs`; told again after each further such time. */
   onStuck(): void;
   readonly patienceMs: number;
+  /** Another node owns the session [C N-02]; told with each commit that was refused for it. */
+  onFenced(): void;
 }
+
+export type Committed = Extract<CommitOutcome, { readonly kind: "committed" }>;
 
 /** A commit that was tried once and failed; whatever it did is taken back. */
 export class CommitFailed extends Error {
-  /** Resolves when the log has none of it; it may take as long as the store is away. */
-  readonly undone: Promise<void>;
+  /**
+   * Resolves when the log has none of it, with what it had been; it may take as long as the store is
+   * away.
+   */
+  readonly undone: Promise<Committed | undefined>;
 
-  constructor(cause: unknown, undone: Promise<void>) {
+  constructor(cause: unknown, undone: Promise<Committed | undefined>) {
     super("the store did not take a commit", { cause });
     this.undone = undone;
   }
@@ -56,6 +63,7 @@ export class CommitQueue {
   readonly #session: SessionId;
   readonly #name: string;
   readonly #news: StoreNews;
+  readonly #fence: number;
   /** Handed to the log, not yet settled. */
   #underWay = 0;
   /** Failed ones first, then those that came after the failure. Empty while flowing. */
@@ -73,12 +81,20 @@ export class CommitQueue {
   /** Set while commits are joined to one. */
   #joined: Joined[] | undefined;
 
-  constructor(log: Pick<EventLog, "commit">, session: SessionId, name: string, news: StoreNews) {
+  /** @param fence - of the owner; 0 for what any node may commit, and where there is one alone */
+  constructor(
+    log: Pick<EventLog, "commit">,
+    session: SessionId,
+    name: string,
+    news: StoreNews,
+    fence = 0,
+  ) {
     this.#log = log;
     this.#session = session;
     // A session that was put to rest has another queue when it is back: its commits are new ones.
     this.#name = `${name}-${randomBytes(6).toString("hex")}`;
     this.#news = news;
+    this.#fence = fence;
   }
 
   /** Commit what must not be lost: tried again until it is done. */
@@ -117,7 +133,10 @@ export class CommitQueue {
     this.#underWay++;
     try {
       // Without an id: it is never repeated.
-      return await this.#log.commit(this.#session, { fence: 0, ops });
+      const fence = ops[0]?.op === "create" ? 0 : this.#fence;
+      const outcome = await this.#log.commit(this.#session, { fence, ops });
+      if (outcome.kind === "fenced") this.#news.onFenced();
+      return outcome;
     } finally {
       this.#settled();
     }
@@ -127,10 +146,13 @@ export class CommitQueue {
    * Commit what can be refused, and must then not be there: tried once. When its reply is lost, it
    * is repeated under its id until it is known whether it took effect, and then undone.
    *
-   * @param undo - takes it back, where it took effect
+   * @param undo - what takes it back, where it took effect
    * @throws {@link CommitFailed} when it reached the log, or may have
    */
-  tryOrUndo(ops: readonly Op[], undo: readonly Op[]): Promise<CommitOutcome> {
+  tryOrUndo(
+    ops: readonly Op[],
+    undo: (outcome: Committed) => readonly Op[],
+  ): Promise<CommitOutcome> {
     return new Promise((resolve, reject) => {
       if (this.#isHeld) throw awayError();
       const commit = this.#commitOf(ops);
@@ -156,19 +178,22 @@ export class CommitQueue {
 
   #commitOf(ops: readonly Op[]): Commit {
     this.#named++;
-    return { id: `${this.#name}-${this.#named}`, fence: 0, ops };
+    return { id: `${this.#name}-${this.#named}`, fence: this.#fence, ops };
   }
 
-  #undo(commit: Commit, undo: readonly Op[]): Promise<void> {
+  #undo(
+    commit: Commit,
+    undo: (outcome: Committed) => readonly Op[],
+  ): Promise<Committed | undefined> {
     return new Promise((undone) => {
       const entry: Entry = {
         ...{ commit, chars: 0 },
-        resolve: ({ kind }) => {
-          if (kind === "committed") void this.add(undo).then(() => undone());
-          else undone();
+        resolve: (outcome) => {
+          if (outcome.kind !== "committed") undone(undefined);
+          else void this.add(undo(outcome)).then(() => undone(outcome));
         },
         // It had not taken effect, and what came after it has: now it cannot.
-        abandon: undone,
+        abandon: () => undone(undefined),
       };
       this.#enter(entry);
     });
@@ -225,6 +250,7 @@ export class CommitQueue {
     if (this.#queuedChars <= bounds.commitQueueCharsMax) {
       for (const resolve of this.#onRoom.splice(0)) resolve();
     }
+    if (outcome.kind === "fenced") this.#news.onFenced();
     entry.resolve(outcome);
   }
 

@@ -110,9 +110,9 @@ export function inspection(context: RuntimeContext, sessions: Sessions): Session
     end: async (name) => {
       const state = await stateOf(name);
       if (state === undefined || state.ended !== undefined) return false;
-      const found = await sessions.restore(state.session);
+      const found = await sessions.reach(state);
       if (found.kind !== "live") return false;
-      const isEnded = await found.session.end("ended");
+      const isEnded = (await found.session.end("ended")).kind === "ended";
       if (isEnded) context.logger.info({ session: state.tag }, "session ended by its operator");
       return isEnded;
     },

@@ -2,6 +2,7 @@
  * What can be set on the session runtime, with the defaults of the product.
  */
 import type { Retention } from "@holdfast/contract";
+import { leaseMsDefault } from "@holdfast/log";
 
 /** How a cursor that cannot be honoured is answered [C R-09]. */
 export type GapSignal = "auto" | "status" | "in-band";
@@ -49,6 +50,8 @@ export interface RuntimeOptions {
    * outcome is unknown.
    */
   readonly storePatienceMs: number;
+  /** Of a log that many nodes share: a node that says nothing for so long is gone [C N-03]. */
+  readonly leaseMs: number;
 }
 
 const minute = 60_000;
@@ -77,6 +80,7 @@ export const defaultOptions: RuntimeOptions = {
   forwardHeaders: [],
   hibernateMs: 0,
   storePatienceMs: minute,
+  leaseMs: leaseMsDefault,
 };
 
 /** Named bounds that nobody needs to set. */
@@ -125,6 +129,10 @@ export const bounds = {
   undeliveredMax: 1_000,
   /** Delay before the position that was written to a socket is stored [C R-07], milliseconds. */
   writtenDelayMs: 1_000,
+  /** The same where another node may show the stream next. */
+  writtenDelaySharedMs: 50,
+  /** Pause before a viewport reads again from a store that is away: the first, milliseconds. */
+  readRetryMs: 100,
   /** Pause between sweeps of the log: a twentieth of the window, within these, milliseconds. */
   sweepPauseMinMs: 20,
   sweepPauseMaxMs: 1_000,

@@ -15,7 +15,6 @@ import { fetchReply, fetchRequest } from "./http/fetch.ts";
 import { handle } from "./http/handler.ts";
 import { nodeReply, nodeRequest } from "./http/node.ts";
 import { keyScopeOf } from "./idempotency/key-scope.ts";
-import { Keys } from "./idempotency/keys.ts";
 import { inspection, type SessionInspection } from "./inspection.ts";
 import { bounds, defaultOptions, type RuntimeOptions } from "./options.ts";
 import {
@@ -109,7 +108,6 @@ export function createSessionRuntime(parts: RuntimeParts): SessionRuntime {
   const context = contextOf(parts, options);
   const { logger, clock } = context;
   const sessions = new Sessions(context);
-  const keys = new Keys(context, (claim) => sessions.restore(claim.session));
   const breaches = new Breaches(logger);
   const { telemetry } = context;
   telemetry.start({
@@ -126,7 +124,6 @@ export function createSessionRuntime(parts: RuntimeParts): SessionRuntime {
   const endpoint: Endpoint = {
     context,
     sessions,
-    keys,
     access: { hosts: options.allowedHosts, origins: options.allowedOrigins },
     authenticate: parts.authenticate,
     isDraining: () => isDraining,
@@ -135,18 +132,21 @@ export function createSessionRuntime(parts: RuntimeParts): SessionRuntime {
   const sweeps = sweeping(log, sessions, options, logger);
   const ready = () => {
     const { retention, idempotencyTtlMs } = options;
-    opened ??= log.open({ retention, idempotencyTtlMs, clock, onEvicted }).then(() => {
+    const { leaseMs } = options;
+    const askedAtMs = clock.monotonicMs();
+    opened ??= log.open({ retention, idempotencyTtlMs, clock, onEvicted, leaseMs }).then(() => {
+      sessions.nodes?.start(askedAtMs);
       for (const sweep of sweeps) sweep.start();
     });
     return opened;
   };
   const release = (which: "standalone" | "all") => {
-    for (const session of sessions.all()) {
-      session.viewports.release(which, () => jittered(options.retryMs));
+    for (const viewports of sessions.viewports()) {
+      viewports.release(which, () => jittered(options.retryMs));
     }
   };
   const viewportsOver = (which: "calls" | "all") =>
-    Promise.all(sessions.all().map(({ viewports }) => viewports.over(which)));
+    Promise.all(sessions.viewports().map((viewports) => viewports.over(which)));
   return {
     node: (req, res) => {
       ready()
@@ -169,14 +169,19 @@ export function createSessionRuntime(parts: RuntimeParts): SessionRuntime {
     breachCount: () => breaches.count,
     inspection: inspection(context, sessions),
     facts: () => telemetry.facts(),
-    health: async () => ({ isDraining, isLogReady: await isLogReady(log, telemetry) }),
+    health: async () => ({
+      isDraining,
+      // [C N-05] a node whose lease is in doubt serves nothing, whatever the store answers.
+      isLogReady: sessions.isServing && (await isLogReady(log, telemetry)),
+    }),
     drain: async (timeoutMs) => {
       isDraining = true;
       release("standalone");
       // "viewports … of running calls after their response": a call is over before that is shown.
+      const over = Promise.all([sessions.allCallsOver(), sessions.nodes?.passOn()]);
       await within(
         timeoutMs,
-        sessions.allCallsOver().then(() => viewportsOver("calls")),
+        over.then(() => viewportsOver("calls")),
       );
       return sessions.callsInFlight;
     },
@@ -189,6 +194,7 @@ export function createSessionRuntime(parts: RuntimeParts): SessionRuntime {
       // What they still say, they read from the log.
       await within(bounds.lingerMs, viewportsOver("all"));
       await Promise.all(sessions.all().map((session) => session.suspend()));
+      sessions.nodes?.stop();
       await opened?.catch(() => undefined);
       await log.close();
     },

@@ -30,15 +30,26 @@ export interface OpenedCalls {
   readonly kind: "opened";
   /** The place before the stream's first event. */
   readonly begin: EventPlace;
-  readonly calls: readonly { readonly call: InFlightCall; readonly request: IncomingRequest }[];
+  readonly calls: readonly OpenedCall[];
+  /** In a shared log: the newest entry of the inbox; what it says was said before. */
+  readonly inbox: number;
+}
+
+export interface OpenedCall {
+  readonly call: InFlightCall;
+  readonly request: IncomingRequest;
 }
 
 export type OpenOutcome =
   | OpenedCalls
+  /** Another node runs the session: nothing was opened [C N-02]. */
+  | { readonly kind: "moved" }
   | Extract<CommitOutcome, { readonly kind: "full" | "absent" | "claimed" }>;
 
 export interface CallsHost {
   readonly commits: CommitQueue;
+  /** Other nodes open streams too: the store numbers them. */
+  readonly isShared: boolean;
   desk(): UpstreamDesk;
   isOver(): boolean;
   wallMs(): number;
@@ -51,18 +62,19 @@ export interface CallsHost {
   onOver(): void;
 }
 
-type OpenOp = Op & { readonly op: "open"; readonly stream: number };
+type OpenOp = Op & { readonly op: "open" };
 
 /** The log did not take calls: they did not run, and will not. */
 export class CallsNotOpened extends Error {
-  readonly stream: number;
-  /** Resolves when the log has no such calls, or has them as cancelled. */
-  readonly undone: Promise<void>;
+  /**
+   * Resolves when the log has no such calls, or has them as cancelled, with the number of their
+   * stream in the log; undefined when they never were there.
+   */
+  readonly undone: Promise<number | undefined>;
 
-  constructor(stream: number, failure: CommitFailed) {
+  constructor(failure: CommitFailed) {
     super(failure.message, { cause: failure.cause });
-    this.stream = stream;
-    this.undone = failure.undone;
+    this.undone = failure.undone.then((outcome) => outcome?.begun.at(-1)?.stream);
   }
 }
 
@@ -73,6 +85,7 @@ export class SessionCalls {
   /** Calls and streams whose opening waits for the log. */
   #heldCalls = 0;
   #heldStreams = 0;
+  #onOver: (() => void)[] = [];
   /** Calls that are over, and of whose outcome the log has nothing yet. */
   readonly #unstored = new Set<CallPlace>();
 
@@ -98,6 +111,7 @@ export class SessionCalls {
     return () => {
       this.#heldCalls -= calls;
       this.#heldStreams--;
+      for (const listener of this.#onOver.splice(0)) listener();
     };
   }
 
@@ -112,33 +126,50 @@ export class SessionCalls {
     requests: readonly IncomingRequest[],
     extra: { readonly creation?: readonly Op[]; readonly claim?: KeyClaim } = {},
   ): Promise<OpenOutcome> {
-    const stream = this.#nextStream;
-    this.#nextStream++;
     const startedAtMs = this.#host.wallMs();
     const recorded = requests.map((request) => recordOf(request, startedAtMs, extra.claim));
-    const open: OpenOp = { op: "open", stream, calls: recorded };
+    const open: OpenOp = { op: "open", stream: this.#newStream(), calls: recorded };
     const outcome = await this.#commitOpening(open, extra.creation);
     if (outcome.kind === "full" || outcome.kind === "claimed") return outcome;
+    if (outcome.kind === "fenced") return { kind: "moved" };
     const begin = outcome.kind === "committed" ? outcome.begun.at(-1) : undefined;
     if (begin === undefined || this.#host.isOver()) return { kind: "absent" };
     const { telemetry, tag } = this.#host;
-    telemetry.callsOpened(tag, stream, requests);
-    const calls = requests.map((request, index) => {
+    telemetry.callsOpened(tag, begin.stream, requests);
+    const calls = this.take(requests, begin.stream, startedAtMs);
+    const inbox = (outcome.kind === "committed" && outcome.holding?.inbox) || 0;
+    return { kind: "opened", begin, calls, inbox };
+  }
+
+  /** Calls whose stream is in the log: from now on they can be cancelled, and delivered. */
+  take(
+    requests: readonly IncomingRequest[],
+    stream: number,
+    startedAtMs: number,
+  ): readonly OpenedCall[] {
+    const { telemetry, tag } = this.#host;
+    return requests.map((request, index) => {
       const call = this.inFlight.start(request, startedAtMs, stream, index);
       call.trace = telemetry.traceCall(tag, request);
       return { call, request };
     });
-    return { kind: "opened", begin, calls };
+  }
+
+  #newStream(): number | "next" {
+    if (this.#host.isShared) return "next";
+    this.#nextStream++;
+    return this.#nextStream - 1;
   }
 
   #commitOpening(open: OpenOp, creation: readonly Op[] | undefined): Promise<CommitOutcome> {
     const { commits } = this.#host;
     // A session that nobody was told of expires by itself [C S-03].
     if (creation !== undefined) return commits.tryOnce([...creation, open]);
-    const { stream } = open;
-    const undo = open.calls.map((_, call): Op => ({ op: "cancel", stream, call }));
-    return commits.tryOrUndo([open], undo).catch((error: unknown) => {
-      if (error instanceof CommitFailed) throw new CallsNotOpened(stream, error);
+    const undo = (begin: EventPlace | undefined) =>
+      open.calls.map((_, call): Op => ({ op: "cancel", stream: begin?.stream ?? 0, call }));
+    const tried = commits.tryOrUndo([open], ({ begun }) => undo(begun.at(-1)));
+    return tried.catch((error: unknown) => {
+      if (error instanceof CommitFailed) throw new CallsNotOpened(error);
       throw error;
     });
   }
@@ -153,10 +184,10 @@ export class SessionCalls {
   async restore(
     running: readonly Pick<StreamState, "stream" | "calls">[],
     progress: UpstreamProgress | undefined,
+    reason: OutcomeUnknownReason,
   ): Promise<readonly InFlightCall[]> {
     this.inFlight.skipTo(progress?.lastNumber ?? 0);
     const { resumed, lost } = sortRunning(running, progress?.calls ?? []);
-    const reason = "process-restarted";
     for (const places of lost) {
       await this.#host.commits.add(places.map((place) => unknownOutcome(place, reason)));
       const { telemetry, tag } = this.#host;
@@ -181,7 +212,7 @@ export class SessionCalls {
    *
    * @param headers - of the client's request, those that are passed on
    */
-  deliver(opened: OpenedCalls, headers: ForwardedHeaders): void {
+  deliver(opened: Pick<OpenedCalls, "calls">, headers: ForwardedHeaders): void {
     for (const { call, request } of opened.calls) {
       // Cancelled, or ended with its session, between the two steps.
       if (this.inFlight.get(call.number) !== call) continue;
@@ -243,6 +274,27 @@ export class SessionCalls {
     }
   }
 
+  /** Say something on the stream of a call. */
+  say(call: InFlightCall, text: string): void {
+    if (this.inFlight.get(call.number) !== call) return;
+    void this.#host.append({ op: "append", kind: "notification", stream: call.stream, text });
+  }
+
+  /** Take a call back that was not delivered. */
+  withdraw(call: InFlightCall): void {
+    if (this.inFlight.get(call.number) !== call) return;
+    const op: Op = { op: "cancel", stream: call.stream, call: call.index };
+    this.#leave(call, "window-expired", this.#host.commits.add([op]));
+  }
+
+  /** Whether a notification is the cancellation of a call that is in flight here. */
+  isOfCallHere({ method, text }: IncomingNotification): boolean {
+    if (method !== "notifications/cancelled") return false;
+    const span = locate(text, "params", "requestId").at(-1);
+    if (span === undefined) return false;
+    return this.inFlight.newestWithId(text.slice(span.start, span.end)) !== undefined;
+  }
+
   /** [C X-05] The upstream is gone: what it was doing has an unknown outcome. */
   lose(reason: OutcomeUnknownReason): void {
     for (const call of this.inFlight.all()) {
@@ -284,8 +336,18 @@ export class SessionCalls {
     });
   }
 
+  /** Resolves when no call is in flight any more, nor about to be opened. */
+  async allOver(): Promise<void> {
+    while (this.count > 0) {
+      await new Promise<void>((resolve) => {
+        this.#onOver.push(resolve);
+      });
+    }
+  }
+
   #over(call: InFlightCall, isLogged: Promise<unknown>): void {
     call.onOver?.(isLogged);
+    for (const listener of this.#onOver.splice(0)) listener();
     this.#host.onOver();
   }
 }

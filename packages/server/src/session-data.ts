@@ -2,6 +2,7 @@
  * What a session keeps of itself in the log: its setup journal, from which a fresh upstream is
  * brought to where the session is [C S-07], and what was negotiated.
  */
+import { isPrimedVersion } from "@holdfast/contract";
 import type { IncomingNotification, IncomingRequest } from "./incoming.ts";
 
 export interface SessionData {
@@ -76,6 +77,19 @@ export function journal(
     default:
       return data;
   }
+}
+
+/**
+ * [C E-05] Whether this client's streams begin with a priming event, not with a comment.
+ *
+ * @param noPrime - names of clients whose parsers fail on it
+ */
+export function isPrimed(
+  { version, clientName }: SessionData,
+  noPrime: readonly string[],
+): boolean {
+  if (version === undefined || !isPrimedVersion(version)) return false;
+  return clientName === undefined || !noPrime.includes(clientName);
 }
 
 export function writeSessionData(data: SessionData): string {

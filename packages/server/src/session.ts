@@ -9,15 +9,8 @@
  *     initializing ──answered──▶ live ──end──▶ ending ──committed──▶ ended
  *          └──refused, upstream lost──▶ ending
  */
-import {
-  isPrimedVersion,
-  type OutcomeUnknownReason,
-  replaceAt,
-  resumeCapabilityKey,
-  setMember,
-  standaloneStream,
-} from "@holdfast/contract";
-import type { CommitOutcome, EndReason, SessionId } from "@holdfast/log";
+import { type OutcomeUnknownReason, replaceAt, standaloneStream } from "@holdfast/contract";
+import type { CommitOutcome, EndReason, Op, SessionId, SessionState } from "@holdfast/log";
 import {
   type AppendOp,
   type CallPlace,
@@ -25,43 +18,21 @@ import {
   responseTo,
   unknownOutcome,
   unusableAnswer,
-  versionlessAnswer,
 } from "./answers.ts";
 import type { InFlightCall } from "./calls.ts";
 import { CommitQueue, type StoreNews } from "./commit-queue.ts";
 import type { IncomingNotification, IncomingRequest, IncomingResponse } from "./incoming.ts";
+import { readInitialized } from "./initialized.ts";
 import { bounds } from "./options.ts";
 import { Repeatable } from "./repeatable.ts";
 import { Rest } from "./rest.ts";
 import type { RuntimeContext } from "./runtime-context.ts";
+import type { SessionBirth, SessionEvents, Unfinished } from "./session-birth.ts";
 import { SessionCalls } from "./session-calls.ts";
-import { journal, type SessionData, writeSessionData } from "./session-data.ts";
+import { isPrimed, journal, type SessionData, writeSessionData } from "./session-data.ts";
 import type { ForwardedHeaders } from "./upstream.ts";
 import { UpstreamDesk } from "./upstream-desk.ts";
-import { Viewports } from "./viewports.ts";
-
-export interface SessionBirth {
-  readonly id: SessionId;
-  readonly tag: string;
-  readonly principal: string;
-  readonly data: SessionData;
-  /** Number of the next stream that it may open. */
-  readonly nextStream: number;
-  /** Of the request that brought it here, those that are passed on. */
-  readonly headers: ForwardedHeaders;
-}
-
-/** What the registry wants to know of a session. */
-export interface SessionEvents {
-  onEnded(session: Session): void;
-  /** A call is over. */
-  onCallOver(): void;
-}
-
-interface InitializeAnswer {
-  readonly result?: { readonly protocolVersion?: unknown } | null;
-  readonly error?: unknown;
-}
+import { type ViewportHost, Viewports } from "./viewports.ts";
 
 export class Session {
   readonly id: SessionId;
@@ -79,6 +50,7 @@ export class Session {
   #headers: ForwardedHeaders;
   #ending: Promise<boolean> | undefined;
   #ended: EndReason | undefined;
+  #isAbandoned = false;
 
   constructor(context: RuntimeContext, birth: SessionBirth, events: SessionEvents) {
     this.#context = context;
@@ -89,13 +61,14 @@ export class Session {
     this.#data = birth.data;
     this.#headers = birth.headers;
     this.#rest = new Rest(context.clock, birth.data.initialized !== undefined);
+    const { id, tag, fence } = birth;
     const log = context.telemetry.watch(context.log);
-    this.#commits = new CommitQueue(log, birth.id, birth.tag, this.#storeNews());
-    this.viewports = this.#openViewports();
-    this.calls = this.#openCalls(birth.nextStream);
+    this.#commits = new CommitQueue(log, id, tag, this.#storeNews(), fence);
+    this.viewports = birth.viewports ?? new Viewports(this.#viewportHost(), context);
+    this.calls = this.#openCalls(birth.nextStream, fence !== undefined);
     this.#desk = this.#openDesk();
     this.#repeatable = new Repeatable(
-      (params) => this.#ask("tools/list", params),
+      (params) => this.#desk.ask("tools/list", params),
       bounds.toolListPagesMax,
     );
   }
@@ -107,9 +80,7 @@ export class Session {
 
   /** [C E-05] this client's streams begin with a priming event, not with a comment. */
   get isPrimed(): boolean {
-    const { version, clientName } = this.#data;
-    if (version === undefined || !isPrimedVersion(version)) return false;
-    return clientName === undefined || !this.#context.options.noPrime.includes(clientName);
+    return isPrimed(this.#data, this.#context.options.noPrime);
   }
 
   get isOver(): boolean {
@@ -131,6 +102,18 @@ export class Session {
     return this.calls.inFlight.size > 0 || this.viewports.size > 0;
   }
 
+  /** As the log would give it, as far as it is kept here. */
+  get state(): SessionState {
+    const { id, tag, principal } = this;
+    const data = writeSessionData(this.#data);
+    return { session: id, tag, principal, data, createdAtMs: 0, nextStream: 0 };
+  }
+
+  /** It goes on elsewhere: what is done with it here has no effect. */
+  get isAbandoned(): boolean {
+    return this.#isAbandoned;
+  }
+
   /** How long the session has rested, milliseconds; undefined while it is in use. */
   get restedMs(): number | undefined {
     return this.isInUse || this.isOver ? undefined : this.#rest.restedMs;
@@ -147,7 +130,7 @@ export class Session {
   }
 
   /** The client said something. @param headers - of its request, those that are passed on */
-  touch(headers: ForwardedHeaders): void {
+  touch(headers: ForwardedHeaders = this.#headers): void {
     this.#headers = headers;
     if (this.#rest.use()) void this.#commits.add([{ op: "touch", isUsed: true }]);
   }
@@ -160,16 +143,18 @@ export class Session {
   }
 
   /**
-   * [C X-05] Close what an earlier process was running; it is in the log when this resolves.
+   * [C X-05] Close what nobody runs any more; it is in the log when this resolves.
    *
    * @returns false when the session cannot go on: its `initialize` was never answered [C S-07]
    */
-  async restore(): Promise<boolean> {
+  async restore(known: Unfinished = {}): Promise<boolean> {
     const { upstream } = this.#data;
     const isOutlived = this.#context.upstream.outlivesProcess === true;
-    const running = await this.#context.log.running(this.id);
-    const resumed = await this.calls.restore(running, isOutlived ? upstream : undefined);
-    if (this.#data.version === undefined) {
+    const { waiting = new Set(), reason = "process-restarted" } = known;
+    const unfinished = known.running ?? (await this.#context.log.running(this.id));
+    const running = unfinished.filter(({ stream }) => !waiting.has(stream));
+    const resumed = await this.calls.restore(running, isOutlived ? upstream : undefined, reason);
+    if (this.#data.version === undefined && waiting.size === 0) {
       await this.end("ended");
       return false;
     }
@@ -217,6 +202,38 @@ export class Session {
     this.#desk.onEvicted(stream, through);
   }
 
+  /** Viewports of a stream on other nodes let go: one is to be shown here [C R-02]. */
+  async attach(stream: number, viewer: string): Promise<void> {
+    await this.#commits.tryOnce([{ op: "attach", stream, viewer }]);
+  }
+
+  /** Its viewports show it as it is run here from now on. */
+  serveViewports(): void {
+    this.viewports.serve(this.#viewportHost());
+  }
+
+  /** Somebody listens to the standalone stream: an upstream should run. */
+  listen(): void {
+    this.#desk.wake();
+  }
+
+  /** [C W-03] Look whether questions have left the log: another node may have swept them out. */
+  reviewQuestions(): Promise<void> {
+    return this.#desk.reviewQuestions((stream) => this.#context.log.stream(this.id, stream));
+  }
+
+  /** Say something to whoever owns the session next. */
+  leaveWord(ops: readonly Op[]): Promise<unknown> {
+    return this.#commits.add(ops);
+  }
+
+  /** [C N-02] Stop at once: another node runs it, or may. Its upstream ends, the log is left alone. */
+  async abandon(): Promise<void> {
+    this.#isAbandoned = true;
+    this.#commits.close();
+    await this.#desk.close("rest");
+  }
+
   /** Stop without ending: what the log has, the next process, or this one, goes on from. */
   async suspend(): Promise<void> {
     await this.viewports.flush();
@@ -236,36 +253,35 @@ export class Session {
         for (const [stream, frame] of this.calls.unstored()) this.viewports.giveUp(stream, frame);
       },
       patienceMs: options.storePatienceMs,
+      onFenced: () => this.#events.onFenced(this),
     };
   }
 
-  #openViewports(): Viewports {
-    return new Viewports(
-      {
-        id: this.id,
-        tag: this.tag,
-        ended: () => this.#ended,
-        ending: () => this.#ending,
-        storeWritten: (position) =>
-          this.#commits.tryOnce([{ op: "written", stream: standaloneStream, position }]),
-        // Who listens to the standalone stream listens for an upstream.
-        onShown: (stream, after, isResume) => {
-          if (stream === standaloneStream) this.#desk.wake();
-          if (isResume) this.calls.inFlight.eachOn(stream, ({ trace }) => trace?.resumed(after));
-        },
-        onClosed: (stream, end) => {
-          this.#rest.active();
-          this.calls.inFlight.eachOn(stream, ({ trace }) => trace?.cut(end));
-        },
+  #viewportHost(): ViewportHost {
+    return {
+      id: this.id,
+      tag: this.tag,
+      ended: () => this.#ended,
+      ending: () => this.#ending,
+      storeWritten: (position) =>
+        this.#commits.tryOnce([{ op: "written", stream: standaloneStream, position }]),
+      // Who listens to the standalone stream listens for an upstream.
+      onShown: (stream, after, isResume) => {
+        if (stream === standaloneStream) this.#desk.wake();
+        if (isResume) this.calls.inFlight.eachOn(stream, ({ trace }) => trace?.resumed(after));
       },
-      this.#context,
-    );
+      onClosed: (stream, end) => {
+        this.#rest.active();
+        this.calls.inFlight.eachOn(stream, ({ trace }) => trace?.cut(end));
+      },
+    };
   }
 
-  #openCalls(nextStream: number): SessionCalls {
+  #openCalls(nextStream: number, isShared: boolean): SessionCalls {
     return new SessionCalls(
       {
         commits: this.#commits,
+        isShared,
         desk: () => this.#desk,
         isOver: () => this.isOver,
         wallMs: () => this.#context.clock.wallMs(),
@@ -315,6 +331,7 @@ export class Session {
 
   async #commitEnd(reason: EndReason): Promise<boolean> {
     const outcome = await this.#commits.tryOnce([...this.calls.endings(), { op: "end", reason }]);
+    if (outcome.kind === "fenced") return false;
     this.#ended = outcome.kind === "committed" ? reason : "ended";
     if (outcome.kind === "committed") this.#context.telemetry.sessionEnded(this.tag, reason);
     this.calls.leaveAll();
@@ -332,19 +349,11 @@ export class Session {
 
   /** The session is live once its `initialize` is answered, and over when that is refused. */
   #onInitialized(call: InFlightCall, answer: string): void {
-    const { result, error } = JSON.parse(answer) as InitializeAnswer;
-    const version = result?.protocolVersion;
-    if (typeof version !== "string") {
-      // [C S-03] its stream ends with an error, the id answers 404 `ended`
-      const refusal = error === undefined ? versionlessAnswer(call) : answer;
-      this.calls.settle(call, (place) => responseTo(place, refusal));
-      this.#endForGood("the upstream refused to be initialized");
-      return;
-    }
-    this.#record({ ...this.#data, version });
-    const capability = JSON.stringify(this.#context.capability);
-    const path = ["result", "capabilities", "experimental", resumeCapabilityKey];
-    this.calls.settle(call, (place) => responseTo(place, setMember(answer, path, capability)));
+    const { version, text } = readInitialized(call, answer, this.#context.capability);
+    if (version !== undefined) this.#record({ ...this.#data, version });
+    this.calls.settle(call, (place) => responseTo(place, text));
+    // [C S-03] its stream ends with an error, the id answers 404 `ended`
+    if (version === undefined) this.#endForGood("the upstream refused to be initialized");
   }
 
   #onUnknown(call: InFlightCall, reason: OutcomeUnknownReason): void {
@@ -369,18 +378,6 @@ export class Session {
   #append(op: AppendOp): Promise<CommitOutcome> {
     this.#rest.event();
     return this.#commits.add([op], op.text.length);
-  }
-
-  async #ask(method: string, params: object): Promise<string | undefined> {
-    let timer: NodeJS.Timeout | undefined;
-    const isLate = new Promise<undefined>((resolve) => {
-      timer = setTimeout(() => resolve(undefined), bounds.toolListMs);
-    });
-    try {
-      return await Promise.race([this.#desk.ask(method, params), isLate]);
-    } finally {
-      clearTimeout(timer);
-    }
   }
 
   /** What the upstream keeps, with the calls that it has. */

@@ -10,8 +10,10 @@ import {
   replaceAt,
   standaloneStream,
 } from "@holdfast/contract";
+import type { StreamState } from "@holdfast/log";
 import { type AppendOp, unfetchedQuestion } from "./answers.ts";
 import type { InFlightCall, InFlightCalls } from "./calls.ts";
+import { bounds } from "./options.ts";
 import { Questions } from "./questions.ts";
 import { type Question, type Route, route } from "./routing.ts";
 import type { RuntimeContext } from "./runtime-context.ts";
@@ -19,6 +21,7 @@ import type { SessionData } from "./session-data.ts";
 import { replaySetup } from "./setup-journal.ts";
 import type { ForwardedHeaders, Upstream, UpstreamEnd, UpstreamSession } from "./upstream.ts";
 import { UpstreamLink } from "./upstream-link.ts";
+import { within } from "./within.ts";
 
 export interface DeskHost extends Omit<UpstreamSession, "kept"> {
   readonly calls: InFlightCalls;
@@ -84,6 +87,16 @@ export class UpstreamDesk {
     return this.#questions.all().length > 0;
   }
 
+  /** [C W-03] Look which of them have left the log unnoticed. */
+  async reviewQuestions(
+    stateOf: (stream: number) => Promise<StreamState | undefined>,
+  ): Promise<void> {
+    for (const stream of new Set(this.#questions.all().map((question) => question.stream))) {
+      const state = await stateOf(stream);
+      if (state !== undefined) this.onEvicted(stream, state.evictedThrough);
+    }
+  }
+
   /** See to it that an upstream runs. */
   wake(): void {
     this.#link.wake();
@@ -124,13 +137,13 @@ export class UpstreamDesk {
   /**
    * A request of the gateway itself.
    *
-   * @returns the answer, JSON text; undefined when the upstream was lost first
+   * @returns the answer, JSON text; undefined when the upstream was lost first, or takes too long
    */
-  ask(method: string, params: object): Promise<string | undefined> {
+  async ask(method: string, params: object): Promise<string | undefined> {
     const number = this.#host.calls.nextNumber();
     const answer = this.#answerOf(number);
     this.#link.send(JSON.stringify({ jsonrpc: "2.0", id: number, method, params }));
-    return answer;
+    return (await within(bounds.toolListMs, answer)) ? answer : undefined;
   }
 
   /** End the upstream; what it was asked stays unanswered. */

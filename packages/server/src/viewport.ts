@@ -65,6 +65,8 @@ export interface ViewportStart {
   readonly events?: readonly LoggedEvent[];
   /** Its reader was there before: what is there already it has missed. */
   readonly isResume?: boolean;
+  /** Under which it is attached in a shared log; undefined for the first of a stream of calls. */
+  readonly viewer?: string | undefined;
 }
 
 interface Stop {
@@ -88,6 +90,8 @@ export class Viewport {
   #wakeUp: (() => void) | undefined;
   #stop: Stop | undefined;
   #isClosed = false;
+  /** The session was over at the last read, as the log says it. */
+  #endedInRead: EndReason | undefined;
   /**
    * What was read and is not written yet. Here alone, and taken out as it is written: a function
    * that waits for a socket keeps everything that it was given [C E-09].
@@ -129,6 +133,11 @@ export class Viewport {
   /** Events up to here were handed to the socket. */
   get shownThrough(): number {
     return this.#cursor.position;
+  }
+
+  /** Its reader is gone, or is about to be let go. */
+  get isOver(): boolean {
+    return this.#isClosed || this.#stop !== undefined;
   }
 
   /** Another viewport shows the stream from now on [C R-02]. */
@@ -180,13 +189,14 @@ export class Viewport {
         beat.refresh();
         if (cause !== undefined) return this.#abandon(cause);
       } else if (kind === "none") {
-        if (ended !== undefined) return this.#close(ended);
+        const over = ended ?? this.#endedInRead;
+        if (over !== undefined) return this.#close(over);
         await this.#sleep();
       } else if (kind === "finished") {
         // When the end could not be committed, the session goes on, and the stream is over.
         await this.#source.ending()?.catch(() => undefined);
         if (epilogue !== "") this.#sink.write(epilogue);
-        const reason = this.#source.ended();
+        const reason = this.#source.ended() ?? this.#endedInRead;
         if (reason !== undefined) return this.#close(reason);
         this.#sink.end(bounds.stallMs);
         return "finished";
@@ -201,6 +211,8 @@ export class Viewport {
   /** Read what comes next into `#unshown`. */
   async #read(): Promise<ReadOutcome["kind"] | "none"> {
     const outcome = await this.#source.read(this.#cursor);
+    const isOfStream = outcome.kind === "events" || outcome.kind === "finished";
+    this.#endedInRead = isOfStream ? outcome.ended : undefined;
     if (outcome.kind !== "events") return outcome.kind;
     this.#unshown = [...outcome.events];
     // At the head what comes is live.

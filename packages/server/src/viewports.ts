@@ -1,13 +1,20 @@
 /**
  * The viewports of one session: at most one for each stream, the newest [C R-02].
  */
-import { type EventId, type EventPlace, standaloneStream } from "@holdfast/contract";
-import { incarnationAt, type ReadOutcome, type SessionId, type StreamState } from "@holdfast/log";
+import { type EventPlace, encodeEventId, LogError, standaloneStream } from "@holdfast/contract";
+import {
+  incarnationAt,
+  type Op,
+  type ReadOutcome,
+  type SessionId,
+  type StreamState,
+} from "@holdfast/log";
 import type { Sink } from "./http/exchange.ts";
 import { LostViewports } from "./lost-viewports.ts";
 import { bounds } from "./options.ts";
 import { RefusedCursors } from "./refused-cursors.ts";
 import type { RuntimeContext } from "./runtime-context.ts";
+import { isRefused, viewerOf, withRefusal } from "./viewer.ts";
 import { Viewport, type ViewportEnd, type ViewportSource, type ViewportStart } from "./viewport.ts";
 
 /** What the session gives its viewports. */
@@ -22,7 +29,7 @@ export interface ViewportHost extends Pick<ViewportSource, "ended" | "ending"> {
 }
 
 export class Viewports {
-  readonly #host: ViewportHost;
+  #host: ViewportHost;
   readonly #context: RuntimeContext;
   readonly #byStream = new Map<number, Viewport>();
   /** Each resolves when its viewport is over; with the stream that it shows. */
@@ -36,6 +43,14 @@ export class Viewports {
     this.#host = host;
     this.#context = context;
     this.#lost = new LostViewports(context.clock);
+  }
+
+  /** Another stands for the session from now on: this node runs it, or has ceased to. */
+  serve(host: ViewportHost): void {
+    this.#host = host;
+    for (const [stream, { shownThrough }] of this.#byStream) {
+      host.onShown(stream, shownThrough, false);
+    }
   }
 
   get size(): number {
@@ -68,8 +83,19 @@ export class Viewports {
   }
 
   /** [C R-09] Whether this cursor was refused a short while ago; it is remembered either way. */
-  isRefusedAgain(cursor: EventId): boolean {
-    return this.#refused.isRepeated(cursor, this.#context.clock.monotonicMs());
+  async isRefusedAgain(place: EventPlace): Promise<boolean> {
+    const cursor = encodeEventId(place);
+    const { log, clock } = this.#context;
+    const isAgain = this.#refused.isRepeated(cursor, clock.monotonicMs());
+    const stream = log.shared === undefined ? undefined : await this.stream(place.stream);
+    if (isAgain || stream === undefined) return isAgain;
+    const wallMs = clock.wallMs();
+    if (isRefused(stream.viewer, cursor, wallMs)) return true;
+    // The client may ask another node next.
+    const viewer = withRefusal(stream.viewer, cursor, wallMs);
+    const ops: Op[] = [{ op: "attach", stream: place.stream, viewer }];
+    await log.commit(this.#host.id, { fence: 0, ops });
+    return false;
   }
 
   /** Show a stream on a sink, from a place on; whoever showed it before is let go [C R-02]. */
@@ -79,7 +105,7 @@ export class Viewports {
     const { id } = this.#host;
     const source: ViewportSource = {
       stream,
-      read: (cursor) => this.read(cursor),
+      read: (cursor) => this.#readFor(cursor, viewport, start.viewer),
       follow: (wake) => log.follow(id, stream, wake),
       ended: () => this.#host.ended(),
       ending: () => this.#host.ending(),
@@ -88,7 +114,7 @@ export class Viewports {
       },
       onReplayed: (events) => telemetry.replayed(events),
     };
-    const viewport = new Viewport(source, sink, options, held, start.cursor);
+    const viewport: Viewport = new Viewport(source, sink, options, held, start.cursor);
     this.#attach(viewport, start);
     // Over is over when its last bytes have left, too.
     const closed = new Promise<void>((resolve) => sink.onClose(resolve));
@@ -172,9 +198,36 @@ export class Viewports {
     await this.#host.storeWritten(this.#writtenThrough).catch(() => undefined);
   }
 
+  /**
+   * A viewport reads on: while the store is away it waits, since its reader would find nothing better
+   * elsewhere. Shown on another node by now, it lets go [C R-02].
+   */
+  async #readFor(
+    cursor: EventPlace,
+    viewport: Viewport,
+    viewer: string | undefined,
+  ): Promise<ReadOutcome> {
+    for (let pauseMs: number = bounds.readRetryMs; ; pauseMs = Math.min(pauseMs * 2, 1_000)) {
+      try {
+        const outcome = await this.read(cursor);
+        const isOfStream = outcome.kind === "events" || outcome.kind === "finished";
+        if (isOfStream && viewerOf(outcome.viewer) !== viewer) viewport.takeOver();
+        return outcome;
+      } catch (error) {
+        const isAway = error instanceof LogError && error.code === "ERR_LOG_UNAVAILABLE";
+        if (!isAway) throw error;
+        if (viewport.isOver) return { kind: "events", events: [] };
+        await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      }
+    }
+  }
+
   #onWritten(position: number): void {
     if (position <= this.#writtenThrough) return;
     this.#writtenThrough = position;
-    this.#writtenTimer ??= setTimeout(() => void this.flush(), bounds.writtenDelayMs);
+    // Another node may show what comes next.
+    const { log } = this.#context;
+    const delayMs = log.shared === undefined ? bounds.writtenDelayMs : bounds.writtenDelaySharedMs;
+    this.#writtenTimer ??= setTimeout(() => void this.flush(), delayMs);
   }
 }

@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type EventLog, memoryLog } from "@holdfast/log";
+import { type EventLog, memoryLog, memoryStore, type SharedLog } from "@holdfast/log";
 import { sqliteLog } from "@holdfast/log-sqlite";
 import type { LogGate, LogKind } from "@holdfast/testkit/face-acceptance";
 
@@ -18,6 +18,12 @@ export interface TakenLog {
   readonly log: EventLog;
   /** As a crash would: what the runtime asks from now on, and has asked, is not answered. */
   cutOff(): Promise<void>;
+}
+
+/** One store for the logs of several nodes: each `take` is a node of its own. */
+export function placeStore(): LogPlace {
+  const store = memoryStore();
+  return { take: (gate) => taken(memoryLog(store), gate), remove: async () => {} };
 }
 
 export async function placeLog(kind: LogKind): Promise<LogPlace> {
@@ -47,8 +53,10 @@ function taken(log: EventLog, gate: LogGate = {}): TakenLog {
     }
   };
   const { commit, read } = gated(log, gate, () => isCut);
+  const shared = log.shared && takenShared(log.shared, asked);
   return {
     log: {
+      ...(shared && { shared }),
       durability: log.durability,
       location: log.location,
       open: (settings) => log.open(settings),
@@ -69,6 +77,29 @@ function taken(log: EventLog, gate: LogGate = {}): TakenLog {
       isCut = true;
       await log.close();
     },
+  };
+}
+
+function takenShared(
+  shared: SharedLog,
+  asked: <T>(ask: () => Promise<T>) => Promise<T>,
+): SharedLog {
+  return {
+    get node() {
+      return shared.node;
+    },
+    get leaseMs() {
+      return shared.leaseMs;
+    },
+    renew: () => asked(() => shared.renew()),
+    rejoin: () => asked(() => shared.rejoin()),
+    leave: () => asked(() => shared.leave()),
+    nodes: () => asked(() => shared.nodes()),
+    acquire: (session) => asked(() => shared.acquire(session)),
+    release: (session, fence) => asked(() => shared.release(session, fence)),
+    take: (session, fence, after, limit) => asked(() => shared.take(session, fence, after, limit)),
+    followInbox: (wake) => shared.followInbox(wake),
+    followNodes: (wake) => shared.followNodes(wake),
   };
 }
 

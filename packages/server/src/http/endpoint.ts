@@ -2,7 +2,6 @@
  * The endpoint, and a request to it that may be served: what the methods of HTTP share.
  */
 import type { Authenticate } from "../authentication.ts";
-import type { Keys } from "../idempotency/keys.ts";
 import type { RuntimeContext } from "../runtime-context.ts";
 import type { Sessions } from "../sessions.ts";
 import type { AccessRules } from "./access.ts";
@@ -12,7 +11,6 @@ import type { Rejection } from "./rejection.ts";
 export interface Endpoint {
   readonly context: RuntimeContext;
   readonly sessions: Sessions;
-  readonly keys: Keys;
   readonly access: AccessRules;
   readonly authenticate: Authenticate | undefined;
   isDraining(): boolean;

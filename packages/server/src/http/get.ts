@@ -14,7 +14,7 @@ import {
   standaloneStream,
 } from "@holdfast/contract";
 import type { Gap, LoggedEvent, StreamState } from "@holdfast/log";
-import type { Session } from "../session.ts";
+import type { SessionFace } from "../session-face.ts";
 import type { Endpoint, Exchange, Handled } from "./endpoint.ts";
 import { holdingPlaces, tooManyViewports } from "./limits.ts";
 import { accepts } from "./negotiation.ts";
@@ -46,7 +46,7 @@ export async function handleGet(exchange: Exchange): Handled {
 }
 
 interface Resume extends Exchange {
-  readonly session: Session;
+  readonly session: SessionFace;
 }
 
 /** [C R-07] From the first event that no viewport has shown. */
@@ -81,14 +81,15 @@ async function resumeFrom(resume: Resume, cursor: EventPlace): Handled {
       telemetry.resumed("refused");
       return absent("unknown");
     case "gap":
-      return isServedInBand(resume, outcome.gap)
+      return (await isServedInBand(resume, outcome.gap))
         ? showGap(resume, outcome.gap)
         : refuseGap(resume, outcome.gap);
   }
 }
 
-function begin(resume: Resume, cursor: EventPlace, events: readonly LoggedEvent[]): undefined {
+async function begin(resume: Resume, cursor: EventPlace, events: readonly LoggedEvent[]): Handled {
   const { session, reply, headers } = resume;
+  const viewer = await session.attach(cursor.stream);
   const sink = reply.stream({ ...headers, ...eventStreamHeaders });
   // On the standalone stream, a reader without a cursor comes after one that has seen something.
   const isResume = cursor.stream !== standaloneStream || cursor.position > 0;
@@ -97,7 +98,9 @@ function begin(resume: Resume, cursor: EventPlace, events: readonly LoggedEvent[
     preface: opening(resume, cursor),
     events,
     isResume,
+    viewer,
   });
+  return undefined;
 }
 
 /** [C E-05] the id of the position just before the first event to come, or a comment. */
@@ -121,11 +124,11 @@ function refuseGap({ endpoint, session }: Resume, gap: Gap): Rejection {
 }
 
 /** [C R-09] A client that did not understand the refusal is told in-band when it asks again. */
-function isServedInBand({ endpoint, session, request }: Resume, gap: Gap): boolean {
+async function isServedInBand({ endpoint, session, request }: Resume, gap: Gap): Promise<boolean> {
   const { gapSignal } = endpoint.context.options;
   const knowsContract = request.header("mcp-resume-contract")?.trim() === "1";
   if (gapSignal === "status" || knowsContract) return false;
-  return gapSignal === "in-band" || session.viewports.isRefusedAgain(encodeEventId(gap.requested));
+  return gapSignal === "in-band" || session.viewports.isRefusedAgain(gap.requested);
 }
 
 /** [C R-09] First that something is lost, then all that is kept; never silent. */
@@ -135,19 +138,21 @@ async function showGap(resume: Resume, gap: Gap): Promise<undefined> {
   noteGap(endpoint, session, gap, true);
   // Without an id: a reader that is cut here asks with its old cursor again.
   const notice = frameEvent({ data: gapNotification(data) });
-  const stream =
-    gap.stream === standaloneStream ? undefined : await session.viewports.stream(gap.stream);
+  const stream = await session.viewports.stream(gap.stream);
   const epilogue = stream === undefined ? "" : lostAnswers(stream);
+  // A stream that went with a lost end of the log has no other viewport.
+  const viewer = stream === undefined ? undefined : await session.attach(gap.stream);
   const sink = reply.stream({ ...headers, ...eventStreamHeaders });
   session.viewports.show(sink, {
     cursor: gap.retained,
     preface: notice + opening(resume, gap.retained),
     isResume: true,
+    viewer,
     ...(epilogue === "" ? {} : { epilogue }),
   });
 }
 
-function noteGap({ context }: Endpoint, session: Session, gap: Gap, isInBand: boolean): void {
+function noteGap({ context }: Endpoint, session: SessionFace, gap: Gap, isInBand: boolean): void {
   const { stream, lostEvents } = gap;
   const [from, to] = [gap.requested.position, gap.oldest.position];
   context.telemetry.gapServed(session.tag, { stream, lostEvents, isInBand, from, to });

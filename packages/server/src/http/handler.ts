@@ -58,6 +58,8 @@ async function dispatch(
     return reject("unauthorized", who.message, { headers: challenge });
   }
   if (who.kind === "unavailable") return reject("authentication-unavailable", who.message);
+  // [C N-05] a node that may have lost its sessions knows nothing of them that it could say.
+  if (!endpoint.sessions.isServing) return storeUnavailable(true);
   return serve({ endpoint, request, reply, headers, principal: who.principal });
 }
 
@@ -86,8 +88,10 @@ const methods: ReadonlyMap<string, (exchange: Exchange) => Handled> = new Map([
 async function handleDelete(exchange: Exchange): Handled {
   const found = await findSession(exchange, []);
   if (found.kind === "rejected") return found.rejection;
+  const { kind } = await found.session.end("deleted");
+  if (kind === "moved") return storeUnavailable(false);
   // Of two DELETEs at once, one finds nothing left to delete.
-  if (!(await found.session.end("deleted"))) return absent("deleted");
+  if (kind === "absent") return absent("deleted");
   exchange.reply.send(204, exchange.headers);
   return undefined;
 }

@@ -3,7 +3,7 @@
  */
 import { nobody } from "../authentication.ts";
 import type { IncomingRequest } from "../incoming.ts";
-import type { Session } from "../session.ts";
+import type { SessionFace } from "../session-face.ts";
 import type { Exchange } from "./endpoint.ts";
 import { type Rejection, reject } from "./rejection.ts";
 
@@ -34,7 +34,7 @@ export async function checkNewSession(
 /** May this session have these calls too? */
 export function checkNewCalls(
   { endpoint }: Exchange,
-  session: Session,
+  session: SessionFace,
   requests: readonly IncomingRequest[],
 ): Rejection | undefined {
   const { options, viewports } = endpoint.context;
@@ -44,13 +44,13 @@ export function checkNewCalls(
   if (session.isOverloaded) {
     return reject("overloaded", "The upstream does not keep up; try again later.", { idJson });
   }
-  if (session.calls.count + requests.length > options.callsPerSessionMax) {
+  if (session.load.calls + requests.length > options.callsPerSessionMax) {
     const message = `The session has ${options.callsPerSessionMax} calls in flight at most.`;
     return reject("rate-limited", message, { idJson });
   }
   // Each call has a stream, several may share one: the streams are counted when it may matter.
-  const mayMatter = requests.length > 0 && session.calls.count >= options.streamsPerSessionMax;
-  if (mayMatter && session.calls.streams >= options.streamsPerSessionMax) {
+  const mayMatter = requests.length > 0 && session.load.calls >= options.streamsPerSessionMax;
+  if (mayMatter && session.load.streams >= options.streamsPerSessionMax) {
     const message = `The session has ${options.streamsPerSessionMax} open streams at most.`;
     return reject("rate-limited", message, { idJson });
   }
@@ -64,12 +64,12 @@ export function checkNewCalls(
  */
 export async function holdingPlaces<Opened>(
   { endpoint }: Exchange,
-  session: Session | undefined,
+  session: SessionFace | undefined,
   calls: number,
   open: () => Promise<Opened>,
 ): Promise<Opened> {
   const releaseViewport = endpoint.context.viewports.hold();
-  const releaseCalls = session?.calls.hold(calls);
+  const releaseCalls = session?.hold(calls);
   try {
     return await open();
   } finally {

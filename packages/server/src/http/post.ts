@@ -1,12 +1,17 @@
 /**
  * POST: a message of the client, or an array of them from a client of 2025-03-26.
  */
-import { encodeEventId, frameComment, idempotencyHeader, primingFrame } from "@holdfast/contract";
+import {
+  type EventPlace,
+  encodeEventId,
+  frameComment,
+  idempotencyHeader,
+  primingFrame,
+} from "@holdfast/contract";
 import { readKey, withoutKey } from "../idempotency/key.ts";
 import { keyHolder } from "../idempotency/key-scope.ts";
 import { type Incoming, type IncomingRequest, readIncoming } from "../incoming.ts";
-import type { Session } from "../session.ts";
-import type { OpenedCalls, OpenOutcome } from "../session-calls.ts";
+import type { SessionFace } from "../session-face.ts";
 import type { Exchange, Handled } from "./endpoint.ts";
 import { checkNewCalls, checkNewSession, holdingPlaces } from "./limits.ts";
 import { checkVersion } from "./negotiation.ts";
@@ -24,28 +29,47 @@ export async function handlePost(exchange: Exchange): Handled {
   if (isObject(value) && value["method"] === "initialize") return postInitialize(exchange, posted);
 
   const bodies: readonly unknown[] = Array.isArray(value) ? value : [value];
-  const found = await findSession(exchange, bodies);
-  if (found.kind === "rejected") return { ...found.rejection, idJson: idJsonOf(posted) };
-  const { session } = found;
+  for (let moves = 0; moves < movesMax; moves++) {
+    const found = await findSession(exchange, bodies);
+    if (found.kind === "rejected") return { ...found.rejection, idJson: idJsonOf(posted) };
+    const handled = await postTo(exchange, found.session, posted);
+    if (handled !== "moved") return handled;
+  }
+  return storeUnavailable(true, idJsonOf(posted));
+}
+
+/** How often a session may change its owner under one request. */
+const movesMax = 3;
+
+async function postTo(
+  exchange: Exchange,
+  session: SessionFace,
+  posted: Posted,
+): Promise<Rejection | undefined | "moved"> {
   const messages = readMessages(posted, session.version);
   if ("type" in messages) return { ...messages, idJson: idJsonOf(posted) };
   const requests = messages.filter((message) => message.kind === "request");
   const limit = checkNewCalls(exchange, session, requests);
   if (limit !== undefined) return limit;
   if (requests.length > 0) {
-    return postRequests(exchange, session, messages, { requests, isArray: Array.isArray(value) });
+    return postRequests(exchange, session, messages, {
+      requests,
+      isArray: Array.isArray(posted.value),
+    });
   }
-  for (const message of messages) tell(session, message);
+  const told = await session.tell(messages, forwardedHeaders(exchange));
+  if (told.kind === "moved") return "moved";
+  if (told.kind !== "told") return refuseOpen(told.kind, undefined);
   exchange.reply.send(202, exchange.headers);
   return undefined;
 }
 
 /**
  * [C D-02] New work is refused while the server drains; what the running calls wait for is not:
- * answers to their questions, cancellations.
+ * answers to their questions, cancellations. With a shared log nothing is: other nodes take it.
  */
 function checkDraining({ endpoint }: Exchange, posted: Rejection | Posted): Rejection | undefined {
-  if (!endpoint.isDraining()) return undefined;
+  if (!endpoint.isDraining() || endpoint.context.log.shared !== undefined) return undefined;
   const bodies = "type" in posted ? [] : [posted.value].flat();
   const isPartOfOld = bodies.length > 0 && bodies.every(isNoRequest);
   if (isPartOfOld) return undefined;
@@ -79,20 +103,21 @@ async function postInitialize(exchange: Exchange, posted: Posted): Handled {
   ).catch((error: unknown) => refuseStore(exchange, error, message));
   if ("type" in created) return created;
   const { session, outcome } = created;
+  if (outcome.kind === "moved") return storeUnavailable(true, idJson);
   if (outcome.kind !== "opened") return refuseOpen(outcome.kind, message);
   const withId = { ...headers, "mcp-session-id": session.id };
-  show({ ...exchange, headers: withId }, session, outcome);
+  show({ ...exchange, headers: withId }, session, outcome.begin);
   await firstBytesOut();
-  session.calls.deliver(outcome, forwarded);
+  await outcome.start();
   return undefined;
 }
 
 async function postRequests(
   exchange: Exchange,
-  session: Session,
+  session: SessionFace,
   messages: readonly Incoming[],
   { requests, isArray }: { requests: readonly IncomingRequest[]; isArray: boolean },
-): Handled {
+): Promise<Rejection | undefined | "moved"> {
   const { endpoint, request } = exchange;
   const { keyScope } = endpoint.context;
   const [first] = requests;
@@ -105,47 +130,40 @@ async function postRequests(
   if (read.kind === "invalid") {
     return reject("invalid-idempotency-key", read.problem, { idJson: first?.idJson });
   }
-  const { key } = read;
   const holder = keyHolder(keyScope, exchange.principal, session.tag);
-  const opened = () =>
-    key === undefined || first === undefined
-      ? session.calls.open(requests).then((outcome) => asKeyed(outcome))
-      : endpoint.keys.open(session, withoutKey(first), holder, key);
+  const isKeyed = read.key !== undefined && first !== undefined;
+  const key = isKeyed ? { scope: holder, key: read.key } : undefined;
+  const calls = isKeyed ? [withoutKey(first)] : requests;
+  const posted = { messages: isKeyed ? calls : messages, requests: calls, key };
+  const headers = forwardedHeaders(exchange);
+  const opened = () => session.open({ ...posted, headers });
   const outcome = await holdingPlaces(exchange, session, requests.length, opened).catch(
     (error: unknown) => refuseStore(exchange, error, first),
   );
   if ("type" in outcome) return outcome;
+  if (outcome.kind === "moved") return "moved";
   if (outcome.kind !== "opened") return refuseOpen(outcome.kind, first);
-  show(exchange, session, outcome.opened);
+  show(exchange, session, outcome.begin);
   await firstBytesOut();
-  // In the order in which they were sent: an array may hold notifications too.
-  for (const message of messages) tell(session, message);
-  if (outcome.isNew) session.calls.deliver(outcome.opened, forwardedHeaders(exchange));
+  await outcome.start();
   return undefined;
 }
 
 /** [C X-03] keys that everybody shares have at least so many characters */
 const sharedKeyCharsMin = 16;
 
-function asKeyed(outcome: OpenOutcome) {
-  if (outcome.kind === "opened") return { kind: "opened", opened: outcome, isNew: true } as const;
-  // Without a key there is no claim that could be refused.
-  return { kind: outcome.kind === "full" ? "full" : "absent" } as const;
-}
-
-function tell(session: Session, message: Incoming): void {
-  if (message.kind === "notification") session.notify(message);
-  else if (message.kind === "response") session.answer(message);
-}
-
 /** [C E-05] The stream begins at once. */
-function show({ endpoint, reply, headers }: Exchange, session: Session, opened: OpenedCalls): void {
-  const id = encodeEventId(opened.begin);
+function show(
+  { endpoint, reply, headers }: Exchange,
+  session: SessionFace,
+  cursor: EventPlace,
+): void {
+  const id = encodeEventId(cursor);
   const preface = session.isPrimed
     ? primingFrame(id, endpoint.context.options.retryMs)
     : frameComment("stream open");
   const sink = reply.stream({ ...headers, ...eventStreamHeaders });
-  session.viewports.show(sink, { cursor: opened.begin, preface });
+  session.viewports.show(sink, { cursor, preface });
 }
 
 /**
@@ -166,7 +184,7 @@ function refuseStore(
 }
 
 function refuseOpen(
-  kind: "full" | "absent" | "claimed" | "reuse" | "deep",
+  kind: "full" | "absent" | "reuse" | "deep",
   request: IncomingRequest | undefined,
 ): Rejection {
   const idJson = request?.idJson;
@@ -189,7 +207,6 @@ function refuseOpen(
         idJson,
       });
     case "absent":
-    case "claimed":
       return { ...absent("ended"), idJson };
   }
 }

@@ -2,7 +2,7 @@
  * The session that a request names, or why there is none [C S-04] [C S-05].
  */
 import type { SessionId } from "@holdfast/log";
-import type { Session } from "../session.ts";
+import type { SessionFace } from "../session-face.ts";
 import type { Absence } from "../sessions.ts";
 import type { ForwardedHeaders } from "../upstream.ts";
 import type { Exchange } from "./endpoint.ts";
@@ -10,7 +10,7 @@ import { checkVersion } from "./negotiation.ts";
 import { type Rejection, reject } from "./rejection.ts";
 
 export type Found =
-  | { readonly kind: "found"; readonly session: Session }
+  | { readonly kind: "found"; readonly session: SessionFace }
   | { readonly kind: "rejected"; readonly rejection: Rejection };
 
 /** [C S-09] visible ASCII; ours have 32 characters, nobody's has more than this. */

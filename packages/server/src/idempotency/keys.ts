@@ -11,15 +11,22 @@
  *          └─ else: open without ──▶ wait for the running call, or answer at once
  */
 import { replaceAt } from "@holdfast/contract";
-import type { Claim, KeyClaim } from "@holdfast/log";
+import type { Claim, KeyClaim, SessionId } from "@holdfast/log";
 import { responseTo, unknownOutcome } from "../answers.ts";
 import type { InFlightCall } from "../calls.ts";
 import type { IncomingRequest } from "../incoming.ts";
+import { followClaim } from "../nodes/follow-claim.ts";
+import type { Found } from "../nodes/node-sessions.ts";
 import { bounds } from "../options.ts";
 import type { RuntimeContext } from "../runtime-context.ts";
 import type { Session } from "../session.ts";
-import { CallsNotOpened, type OpenedCalls, type OpenOutcome } from "../session-calls.ts";
-import type { Lookup } from "../sessions.ts";
+import {
+  CallsNotOpened,
+  type OpenedCall,
+  type OpenedCalls,
+  type OpenOutcome,
+} from "../session-calls.ts";
+import type { ForwardedHeaders } from "../upstream.ts";
 import { within } from "../within.ts";
 import { payloadDigest } from "./payload.ts";
 
@@ -42,22 +49,37 @@ interface Running {
 /** A call that the log did not take, or took without saying so: it certainly did not run. */
 interface Undelivered {
   readonly session: Session;
-  readonly stream: number;
-  /** Resolves when the log holds its key no more, or as that of a call that is over. */
-  readonly undone: Promise<void>;
+  /**
+   * Resolves when the log holds its key no more, or as that of a call that is over: with the number
+   * of its stream.
+   */
+  readonly undone: Promise<number | undefined>;
+}
+
+/** What keys need to know of sessions. */
+export interface KeysHost {
+  /** See to it that somebody runs a session, or closes what nobody runs. */
+  restore(session: SessionId): Promise<Found>;
+  /** A session that another node runs is waited for. @returns says that it is no more, once */
+  want(session: SessionId): () => void;
 }
 
 export class Keys {
   readonly #context: RuntimeContext;
-  /** Restores the session of a call that an earlier process ran. */
-  readonly #restore: (claim: Claim) => Promise<Lookup>;
+  readonly #host: KeysHost;
+  /** Calls of sessions that this process alone runs, by their keys. */
   readonly #running = new Map<string, Running>();
   /** The newest last; the oldest are forgotten: their keys answer that the outcome is unknown. */
   readonly #undelivered = new Map<string, Undelivered>();
 
-  constructor(context: RuntimeContext, restore: (claim: Claim) => Promise<Lookup>) {
+  constructor(context: RuntimeContext, host: KeysHost) {
     this.#context = context;
-    this.#restore = restore;
+    this.#host = host;
+  }
+
+  /** Where a session may move to another node, a call is found by what the log has of it alone. */
+  get #isAlone(): boolean {
+    return this.#context.log.shared === undefined;
   }
 
   /**
@@ -94,14 +116,36 @@ export class Keys {
     return this.#attach(session, request, claim);
   }
 
+  /**
+   * Give a call what another has, or gets, under its key; its stream was opened by another node,
+   * which found that the key was claimed.
+   */
+  async serve(
+    session: Session,
+    { call, request }: OpenedCall,
+    claim: KeyClaim,
+    headers: ForwardedHeaders,
+  ): Promise<void> {
+    const { scope, key } = claim;
+    const first = await this.#context.log.claim(scope, key);
+    const held = first && (await this.#settled(first, claim));
+    const isUnknown = held?.outcome.kind === "unknown";
+    if (isUnknown && (await session.isRepeatable(request.method, request.name))) {
+      // It runs on a stream that nobody shows; this call gets its outcome as any other would.
+      const again = await this.#claim(session, request, { ...claim, isRerun: true });
+      if (again.kind === "opened") session.calls.deliver(again.opened, headers);
+    }
+    await this.#give(session, call, claim);
+  }
+
   /** The claim, once a call that an earlier process ran is closed. */
   async #settled(held: Claim, claim: KeyClaim): Promise<Claim> {
     if (held.outcome.kind !== "running" || this.#running.has(nameOf(claim))) return held;
-    const found = await this.#restore(held);
-    const session = found.kind === "live" ? found.session : undefined;
+    const found = await this.#host.restore(held.session);
+    const session = found.kind === "own" ? found.own.session : undefined;
     const call = session?.calls.inFlight.at(held.stream, held.call);
     // It goes on, since its upstream outlived the process.
-    const isOn = call !== undefined && !this.#running.has(nameOf(claim));
+    const isOn = call !== undefined && !this.#running.has(nameOf(claim)) && this.#isAlone;
     if (session !== undefined && isOn) this.#note(session, call, nameOf(claim));
     return (await this.#context.log.claim(claim.scope, claim.key)) ?? held;
   }
@@ -118,14 +162,14 @@ export class Keys {
     if (outcome.kind !== "opened") return outcome;
     this.#undelivered.delete(nameOf(claim));
     const [only] = outcome.calls;
-    if (only !== undefined) this.#note(session, only.call, nameOf(claim));
+    if (only !== undefined && this.#isAlone) this.#note(session, only.call, nameOf(claim));
     return { kind: "opened", opened: outcome, isNew: true };
   }
 
-  #noteUndelivered(session: Session, claim: KeyClaim, { stream, undone }: CallsNotOpened): void {
+  #noteUndelivered(session: Session, claim: KeyClaim, { undone }: CallsNotOpened): void {
     const name = nameOf(claim);
     this.#undelivered.delete(name);
-    this.#undelivered.set(name, { session, stream, undone });
+    this.#undelivered.set(name, { session, undone });
     if (this.#undelivered.size <= bounds.undeliveredMax) return;
     for (const oldest of this.#undelivered.keys()) {
       this.#undelivered.delete(oldest);
@@ -141,8 +185,8 @@ export class Keys {
    */
   async #isUndelivered(held: Claim, claim: KeyClaim): Promise<boolean> {
     const call = this.#undelivered.get(nameOf(claim));
-    if (call?.session.id !== held.session || call.stream !== held.stream) return false;
-    if (await within(bounds.undoneWaitMs, call.undone)) return true;
+    if (call?.session.id !== held.session) return false;
+    if (await within(bounds.undoneWaitMs, call.undone)) return (await call.undone) === held.stream;
     throw new Error("the store has not yet said what became of a refused call");
   }
 
@@ -182,6 +226,17 @@ export class Keys {
     this.#context.telemetry.idempotentHit("replay");
     await running?.isLogged;
     const held = await this.#context.log.claim(claim.scope, claim.key);
+    if (held?.outcome.kind === "running" && !this.#isAlone) {
+      const unwant = this.#host.want(held.session);
+      followClaim({ log: this.#context.log, session, call, held }, () => {
+        unwant();
+        void this.#give(session, call, claim).catch((error: unknown) => {
+          const { logger } = this.#context;
+          logger.error({ session: session.tag, error }, "a call lost the one that it waited for");
+        });
+      });
+      return;
+    }
     if (held?.outcome.kind === "answered") {
       const answer = replaceAt(held.outcome.text, ["id"], call.id);
       session.calls.settle(call, (place) => responseTo(place, answer));
