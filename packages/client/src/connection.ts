@@ -48,12 +48,16 @@ export interface Came {
 
 export type Stream = PostStream | StandaloneStream;
 
+/** SDK clients wait 60 s for their initialize: the reason has to come before they give up. */
+const startMsMax = 45_000;
+
 /** [C K-12] so many heartbeats may stay out. */
 const silentHeartbeatsMax = 3;
 
 export class Connection {
   readonly settings: Settings;
   readonly rules: StreamRules;
+  readonly startRules: StreamRules;
   readonly app: AppSide;
   readonly writer: StateWriter;
   readonly ids: WireIds;
@@ -72,6 +76,8 @@ export class Connection {
     this.settings = settings;
     this.app = app;
     this.rules = { policy, gapRecovery, lingerMs: internals.lingerMs };
+    const maxElapsedMs = Math.min(policy.maxElapsedMs, startMsMax);
+    this.startRules = { ...this.rules, policy: { ...policy, maxElapsedMs } };
     const stored = state.open(internals.clock.wallMs());
     this.ids = wireIds(state);
     this.writer = stateWriter(state, (error) => app.onError(error));

@@ -68,6 +68,12 @@ test(`${verifies("c017")}nobody listens at initialize: it is answered, too`, asy
   const host = await startHost(upstream.url, { options: soon });
   const { error } = await host.request("initialize", { protocolVersion: "2025-11-25" });
   expect(error?.data).toMatchObject({ class: "unreachable", notRun: true });
+  const why = `${upstream.url} could not be reached: nothing listens there \\(ECONNREFUSED\\)`;
+  expect(error?.message).toMatch(
+    new RegExp(`^initialize did not run: .*${why}\\. Start the server`),
+  );
+  // In the log at the first attempt already.
+  await host.process.line(new RegExp(`"hint":"Start the server.*${why}\\. It is tried again`));
 });
 
 test(`${verifies("c017")}a notification that fails is not answered`, async () => {

@@ -22,7 +22,12 @@ export type CallOutcome =
 export type CallEnd =
   | { readonly kind: "result"; readonly result: unknown }
   | { readonly kind: "error"; readonly error: JsonRpcError }
-  | { readonly kind: "unknown"; readonly reason: OutcomeUnknownReason }
+  | {
+      readonly kind: "unknown";
+      readonly reason: OutcomeUnknownReason;
+      /** Of the newest attempt, where there was one. */
+      readonly failure?: Error;
+    }
   /** It did not run: the transport's own error, thrown to who sent it. */
   | { readonly kind: "refused"; readonly error: Error }
   /** The application does not want it any more. */

@@ -3,6 +3,7 @@
  * It knows nothing of sessions; what an answer means is decided elsewhere. Never rejects.
  */
 import type { Internals, Settings } from "../options.ts";
+import { type NetworkFault, networkFault } from "./network-fault.ts";
 import { type Refusal, readRefusal } from "./refusal.ts";
 
 export interface HttpRequest {
@@ -23,8 +24,7 @@ export type HttpAnswer = { readonly sessionId: string | null } & (
 
 export type HttpOutcome =
   | HttpAnswer
-  /** Unsent: not a byte of the request has left. */
-  | { readonly kind: "died"; readonly by: "reset" | "timeout"; readonly isUnsent: boolean }
+  | { readonly kind: "died"; readonly fault: NetworkFault }
   /** What stands before the network gave up, such as an OAuth layer; proof: nothing was sent. */
   | { readonly kind: "withheld"; readonly error: Error; readonly isProof: boolean };
 
@@ -60,8 +60,7 @@ export async function exchange(
     if (isUnauthorized(error)) {
       return { kind: "withheld", error: asError(error), isProof: false };
     }
-    const by = late.signal.aborted || isTimeout(error) ? "timeout" : "reset";
-    return { kind: "died", by, isUnsent: by === "reset" && isUnsent(error) };
+    return { kind: "died", fault: networkFault(error, late.signal.aborted) };
   } finally {
     cancel();
   }
@@ -154,36 +153,6 @@ function isJson(text: string): boolean {
 function isUnauthorized(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return error.name === "UnauthorizedError" || error.constructor.name === "UnauthorizedError";
-}
-
-const connectCodes = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"]);
-const timeoutCodes = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT", "ETIMEDOUT"]);
-
-/** No connection came about. */
-function isUnsent(error: unknown): boolean {
-  return causesOf(error).some((cause) => {
-    const { code, syscall } = { ...cause } as { code?: unknown; syscall?: unknown };
-    return syscall === "connect" || connectCodes.has(String(code));
-  });
-}
-
-export function isTimeout(error: unknown): boolean {
-  return causesOf(error).some((cause) => {
-    const { code, name } = cause as { code?: unknown; name?: unknown };
-    return name === "TimeoutError" || timeoutCodes.has(String(code));
-  });
-}
-
-/** The error and what lies under it, to a bounded depth. */
-function causesOf(error: unknown): readonly object[] {
-  const causes: object[] = [];
-  let next: unknown = error;
-  while (typeof next === "object" && next !== null && causes.length < 8) {
-    causes.push(next);
-    const { cause, errors } = next as { cause?: unknown; errors?: unknown };
-    next = cause ?? (Array.isArray(errors) ? errors.at(-1) : undefined);
-  }
-  return causes;
 }
 
 function asError(error: unknown): Error {

@@ -32,8 +32,8 @@ export function judgePost(outcome: Settled, facts: PostFacts): PostVerdict {
       return judgeRefusal(outcome.refusal, facts);
     case "died":
       // Not a byte has left: nothing can have run.
-      if (outcome.isUnsent) return { type: "notRun", floorMs: 0, moment };
-      return { type: "closed", close: { kind: outcome.by }, moment };
+      if (outcome.fault.isUnsent) return { type: "notRun", floorMs: 0, moment };
+      return { type: "closed", close: { kind: outcome.fault.by }, moment };
     case "withheld":
       return { type: "rejected", reason: "authorization", isProof: outcome.isProof };
   }

@@ -5,7 +5,7 @@
 import type { ClosedBy } from "@holdfast/contract";
 import type { Internals } from "../options.ts";
 import { EventTooLarge, eventReader } from "./event-reader.ts";
-import { isTimeout } from "./exchange.ts";
+import { isTimeout } from "./network-fault.ts";
 
 export interface ViewportSink {
   /** The data of a message event, and its id if it has one. */

@@ -220,6 +220,7 @@ function whyOf(end: CallEnd): "unreachable" | "authorization" {
 /** An end without a result, as an error. */
 function errorOf(end: CallEnd): Error {
   if (end.kind === "refused") return end.error;
+  if (end.kind === "unknown" && end.failure !== undefined) return end.failure;
   const why = end.kind === "error" ? end.error.message : end.kind;
   return new ClientError("ERR_NOT_RUN", `The server could not be had: ${why}.`);
 }

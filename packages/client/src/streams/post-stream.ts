@@ -5,11 +5,12 @@
 import type { OutcomeUnknownReason, RequestId } from "@holdfast/contract";
 import type { Connection } from "../connection.ts";
 import type { HttpAnswer, HttpOutcome, HttpRequest } from "../http/exchange.ts";
+import type { NetworkFault } from "../http/network-fault.ts";
 import type { Refusal } from "../http/refusal.ts";
 import { keepsKeys, keysReachAcross } from "../sessions/server-contract.ts";
 import { cursorHeader, type Session, sessionHeaders } from "../sessions/session.ts";
 import { isBehind, isUnseen, ReplayGuard } from "./cursors.ts";
-import { failureOf } from "./failure.ts";
+import { failureOf, unreachable } from "./failure.ts";
 import { newStream } from "./stream-machine.ts";
 import { type OwnerAction, type StreamOwner, StreamRunner } from "./stream-runner.ts";
 
@@ -21,6 +22,8 @@ export interface PostSubject {
   readonly isOneWay: boolean;
   /** It makes or tries a session: it needs none to be ready. */
   readonly isSetup: boolean;
+  /** The application waits for it to begin at all: it is told early what is wrong. */
+  readonly isStart: boolean;
   /** False: its stream is never resumed. */
   readonly isResumable: boolean;
   readonly isHarmless: boolean;
@@ -37,8 +40,8 @@ export interface PostSubject {
   prepare(session: Session): Promise<void>;
   accepted(answer: HttpAnswer): void;
   moved(cursor: string | null): void;
-  /** Kept: the stream goes on; what still comes is news. */
-  unknown(reason: OutcomeUnknownReason, isKept: boolean): void;
+  /** Kept: the stream goes on; what still comes is news. Failure: of the newest attempt. */
+  unknown(reason: OutcomeUnknownReason, isKept: boolean, failure: Error): void;
   /** It did not run, and will not; refusal: what was answered, if anything was. */
   failed(error: Error, refusal: Refusal | null): void;
   tooLarge(charsMax: number): void;
@@ -54,6 +57,8 @@ export class PostStream implements StreamOwner {
   readonly #connection: Connection;
   readonly #subject: PostSubject;
   readonly #replay = new ReplayGuard();
+  /** The first attempt that died was told; the others are like it. */
+  #hasReported = false;
   session: Session;
 
   constructor(connection: Connection, session: Session, subject: PostSubject) {
@@ -63,7 +68,8 @@ export class PostStream implements StreamOwner {
     this.isOneWay = subject.isOneWay;
     const { isTold } = subject;
     const state = { ...newStream({ ...subject, lane: "call" }), isTold };
-    this.runner = new StreamRunner(connection.settings, connection.rules, this, state);
+    const rules = subject.isStart ? connection.startRules : connection.rules;
+    this.runner = new StreamRunner(connection.settings, rules, this, state);
     connection.add(this);
   }
 
@@ -130,6 +136,13 @@ export class PostStream implements StreamOwner {
     if (this.isOneWay) this.runner.dispatch({ type: "settled" });
   }
 
+  died(fault: NetworkFault): void {
+    if (!this.#subject.isStart || this.#hasReported) return;
+    this.#hasReported = true;
+    const { settings, app } = this.#connection;
+    app.onError(unreachable(fault, settings.url, " It is tried again."));
+  }
+
   message(data: string, id: string | undefined): void {
     const isRepeat = this.#replay.isRepeat(id);
     const { wireId } = this;
@@ -173,7 +186,7 @@ export class PostStream implements StreamOwner {
         return this.#endUnknown(action.reason, last);
       case "fail":
         return this.#subject.failed(
-          failureOf(last),
+          this.#failure(last),
           last?.kind === "refused" ? last.refusal : null,
         );
       case "gap":
@@ -182,7 +195,7 @@ export class PostStream implements StreamOwner {
         return this.#connection.app.onError(action.error);
       case "tell":
         // Somebody may be able to log in.
-        if (action.what.type === "refused") this.#connection.app.onError(failureOf(last));
+        if (action.what.type === "refused") this.#connection.app.onError(this.#failure(last));
         return this.#connection.sessions.hear(this, action.what, last);
     }
   }
@@ -190,8 +203,12 @@ export class PostStream implements StreamOwner {
   #endUnknown(reason: OutcomeUnknownReason, last: HttpOutcome | undefined): void {
     const { isTold } = this.runner.state;
     // The stream that goes on has told it with its news.
-    if (reason === "authorization" && !isTold) this.#connection.app.onError(failureOf(last));
-    this.#subject.unknown(reason, isTold);
+    if (reason === "authorization" && !isTold) this.#connection.app.onError(this.#failure(last));
+    this.#subject.unknown(reason, isTold, this.#failure(last));
+  }
+
+  #failure(last: HttpOutcome | undefined): Error {
+    return failureOf(last, this.#connection.settings.url);
   }
 
   over(): void {

@@ -59,6 +59,8 @@ export class StandaloneStream implements StreamOwner {
 
   accepted(): void {}
 
+  died(): void {}
+
   answer(): void {}
 
   message(data: string, id: string | undefined): void {
@@ -98,7 +100,8 @@ export class StandaloneStream implements StreamOwner {
     else if (action.do === "report") this.#connection.app.onError(action.error);
     else if (action.do === "tell") {
       // Somebody may be able to log in.
-      if (action.what.type === "refused") this.#connection.app.onError(failureOf(last));
+      if (action.what.type === "refused")
+        this.#connection.app.onError(failureOf(last, this.#connection.settings.url));
       this.#connection.sessions.hear(this, action.what, last);
     }
   }

@@ -4,6 +4,7 @@
  */
 import type { ClosedBy } from "@holdfast/contract";
 import { exchange, type HttpAnswer, type HttpOutcome, type HttpRequest } from "../http/exchange.ts";
+import type { NetworkFault } from "../http/network-fault.ts";
 import { judgePost } from "../http/post-verdict.ts";
 import { bareRefusal } from "../http/refusal.ts";
 import { showViewport, type ViewportSink } from "../http/viewport.ts";
@@ -32,6 +33,8 @@ export interface StreamOwner extends Omit<ViewportSink, "retry"> {
   silenceMsMax(): number | null;
   /** A POST was answered by 2xx; its body comes after this. */
   accepted(answer: HttpAnswer): void;
+  /** An attempt died before its headers; another may follow. */
+  died(fault: NetworkFault): void;
   /** The body of a JSON answer. */
   answer(text: string): void;
   /** A viewport was opened by a cursor: what was seen may come again. */
@@ -178,7 +181,9 @@ export class StreamRunner {
       const failure = error instanceof Error ? error : new Error(String(error));
       outcome = { kind: "withheld", error: failure, isProof: true };
     }
-    if (!signal.aborted) this.#last = outcome;
+    if (signal.aborted) return outcome;
+    this.#last = outcome;
+    if (outcome.kind === "died") this.#owner.died(outcome.fault);
     return outcome;
   }
 
@@ -206,7 +211,7 @@ export class StreamRunner {
   #closeOf(outcome: Exclude<HttpOutcome, { kind: "stream" }>): ClosedBy<string> {
     switch (outcome.kind) {
       case "died":
-        return { kind: outcome.by };
+        return { kind: outcome.fault.by };
       case "withheld":
         return bareRefusal(401);
       case "refused": {

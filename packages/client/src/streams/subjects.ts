@@ -27,6 +27,8 @@ export function callSubject(connection: Connection, call: Call, facts: CallFacts
     headers: { ...facts.headers, ...named },
     isOneWay: false,
     isSetup: isInitialize || isInternal,
+    // Its own initialize, or whether the stored session is there to answer it.
+    isStart: isInternal ? method === "ping" : isInitialize,
     isResumable: !isInitialize,
     isBound: isInternal,
     isKeyed: idempotencyKey !== null,
@@ -39,9 +41,11 @@ export function callSubject(connection: Connection, call: Call, facts: CallFacts
     },
     accepted: facts.onAccepted,
     moved: (cursor) => ledger.moved(call, cursor),
-    unknown: (reason, isKept) => {
+    unknown: (reason, isKept, failure) => {
       if (isKept) tellUnknown(connection, call, reason);
-      else ledger.end(call, { kind: "unknown", reason });
+      // Nothing is done twice by it: why it failed is of more use than that it may have run.
+      else if (isInitialize && !isInternal) ledger.end(call, { kind: "refused", error: failure });
+      else ledger.end(call, { kind: "unknown", reason, failure });
     },
     failed: (error, refusal) => {
       // [C K-09] an error for this very request is its answer, whatever the status.
@@ -86,6 +90,7 @@ export function oneWaySubject(
     body: text ?? JSON.stringify(message),
     headers: {},
     isOneWay: true,
+    isStart: false,
     isResumable: true,
     isHarmless: true,
     isSafe: true,

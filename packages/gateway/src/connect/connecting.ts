@@ -5,7 +5,7 @@
  *     running ──end of input──▶ last answers ──nothing open──▶ session ended, state empty
  *        └──signal, host gone──▶ closed ◀──something open──┘    (session and state are kept)
  */
-import { fileState, ResumableClientTransport } from "@holdfast/client";
+import { ClientError, fileState, ResumableClientTransport } from "@holdfast/client";
 import type { JsonObject } from "@holdfast/contract";
 import type { Logger } from "pino";
 import { settlesWithin } from "../settles-within.ts";
@@ -52,7 +52,10 @@ export async function startConnecting(
     // The transport is done with the message only when this has returned.
     queueMicrotask(() => check());
   };
-  transport.onerror = (error) => logger.warn({ error }, "a fault on the way to the server");
+  transport.onerror = (error) => {
+    if (!(error instanceof ClientError)) logger.warn({ error }, "a fault on the way to the server");
+    else logger.warn({ code: error.code, hint: error.hint }, error.message);
+  };
   await transport.start();
   const { url, stateFile } = options;
   logger.info({ url: withoutQuery(url), stateFile }, "connecting");

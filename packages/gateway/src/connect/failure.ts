@@ -49,7 +49,10 @@ export function failureOf(
     ...(facts.hint === undefined ? {} : { hint: facts.hint }),
   };
   const what = isKnown ? "did not run" : "failed";
-  const message = `${method} ${what}: ${sentences[failure]} ${said?.message ?? facts.message}`;
+  const reason = said?.message ?? facts.message;
+  // Where it could not be reached the reason alone helps nobody.
+  const fix = facts.code === "ERR_NOT_RUN" ? ` ${facts.hint ?? ""}` : "";
+  const message = `${method} ${what}: ${sentences[failure]} ${reason}${fix}`;
   return { code: said?.code ?? errorCodes.other, message, data };
 }
 
