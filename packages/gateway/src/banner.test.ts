@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { AdminPlace } from "./admin/admin.ts";
-import { banner, commandPhrase } from "./banner.ts";
+import { banner, commandPhrase, servedPhrase } from "./banner.ts";
 import { parseServeOptions } from "./command-line.ts";
 
 function bannerOf(...argv: string[]): string {
@@ -12,7 +12,7 @@ function bannerWith(admin: AdminPlace | undefined, ...argv: string[]): string {
   if (outcome.kind === "wrong") throw new Error(outcome.problem);
   const url = "http://127.0.0.1:8848/mcp";
   const facts = { version: "1.2.3", url, admin, options: outcome.options };
-  return banner({ ...facts, serving: "node server.js" });
+  return banner({ ...facts, serving: "node server.js (one process for each session)" });
 }
 
 test("it names version, URL, log, command, the window rule and the way to stop", () => {
@@ -42,6 +42,11 @@ test("it says where the admin port is, and why not where it is looked for", () =
 test("on all addresses it says whose requests are answered, unless that was thought of", () => {
   expect(bannerOf("--host", "0.0.0.0")).toContain("--allowed-host");
   expect(bannerOf("--host", "::", "--allowed-host", "mcp.example")).not.toContain("--allowed-host");
+});
+
+test("a server at a URL is named by it", () => {
+  const phrase = servedPhrase({ kind: "url", url: new URL("http://a.example/mcp"), headers: {} });
+  expect(phrase).toContain("http://a.example/mcp");
 });
 
 test("a command reads as a shell would take it", () => {

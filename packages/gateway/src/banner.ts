@@ -1,5 +1,6 @@
 /** What a start says on stdout, for people. Pure. */
 import type { AdminPlace } from "./admin/admin.ts";
+import type { Served } from "./command-line.ts";
 import { isWildcard } from "./option-values.ts";
 import type { ServeOptions } from "./serve-options.ts";
 import { durationPhrase, sizePhrase } from "./units.ts";
@@ -9,7 +10,7 @@ export interface BannerFacts {
   readonly url: string;
   readonly admin: AdminPlace | undefined;
   readonly options: ServeOptions;
-  /** The command that is served, for people. */
+  /** What is served, for people. */
   readonly serving: string;
 }
 
@@ -17,7 +18,7 @@ export function banner({ version, url, admin, options, serving }: BannerFacts): 
   const { windowMs, maxEvents, maxBytes } = options.runtime.retention;
   const rows = [
     ["log", logPhrase(options)],
-    ["serving", `${serving} (one process for each session)`],
+    ["serving", serving],
     [
       "window",
       `clients may be away for up to ${durationPhrase(windowMs)}; ` +
@@ -41,6 +42,12 @@ function logPhrase({ log }: ServeOptions): string {
 function stopPhrase({ log }: ServeOptions): string {
   if (log.kind === "memory") return "Ctrl-C";
   return "Ctrl-C; sessions go on at the next start on the same log";
+}
+
+/** What stands behind the gateway, for people. */
+export function servedPhrase(served: Served): string {
+  if (served.kind === "url") return `${served.url.href} (one session there for each session here)`;
+  return `${commandPhrase([served.command, ...served.args])} (one process for each session)`;
 }
 
 /** A command as a shell would take it. */

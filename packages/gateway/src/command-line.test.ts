@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type Invocation, parseCommandLine } from "./command-line.ts";
 
 function parse(...argv: string[]): Invocation {
@@ -32,8 +32,7 @@ test("what follows -- is the command, word by word", () => {
   expect(invocation).toMatchObject({
     kind: "serve",
     options: { port: 0 },
-    command: "node",
-    args: ["a b.js", "--port", "9", "--", "-h"],
+    served: { kind: "command", command: "node", args: ["a b.js", "--port", "9", "--", "-h"] },
   });
 });
 
@@ -93,4 +92,38 @@ test.each([
   if (invocation.kind !== "wrong") throw new Error("it was taken");
   expect(invocation.problem).toMatch(problem);
   expect(invocation.fix).toMatch(fix);
+});
+
+describe("serve --upstream", () => {
+  const url = "https://mcp.example/mcp";
+
+  test("takes a URL in place of a command, headers for it, and names of headers to pass on", () => {
+    const words = ["--upstream-header", "Authorization: Bearer x", "--forward-header", "X-Trace"];
+    const invocation = parse("serve", "--upstream", url, ...words);
+    expect(invocation).toMatchObject({
+      kind: "serve",
+      served: { kind: "url", url: new URL(url), headers: { authorization: "Bearer x" } },
+      options: { runtime: { forwardHeaders: ["x-trace"] } },
+    });
+  });
+
+  test.each([
+    [["--upstream", url, "--", "node", "s.js"], "in place of a command"],
+    [["--upstream", "ftp://a"], "no http or https URL"],
+    [["--upstream", "https://me:secret@a/"], "--upstream-header 'Authorization"],
+    [["--upstream-header", "A: b", "--", "x"], "belongs to --upstream"],
+    [["--forward-header", "a", "--", "x"], "belongs to --upstream"],
+    [["--upstream", url, "--forward-header", "Mcp-Session-Id"], "set by holdfast itself"],
+    [["--upstream", url, "--forward-header", "a b"], "no name of a header"],
+    [["--upstream", url, "--upstream-header", "nonsense"], "a header is written like"],
+    [["--upstream", url, "--upstream-header", "A: b", "--forward-header", "a"], "given by"],
+  ])("%j is refused, without its secrets", (words, problem) => {
+    const invocation = parse("serve", ...words);
+    expect(invocation).toMatchObject({ kind: "wrong", problem: expect.stringContaining(problem) });
+    expect(JSON.stringify(invocation)).not.toContain("secret");
+  });
+
+  test("the demo has its own server", () => {
+    expect(parse("demo", "serve", "--upstream", url)).toMatchObject({ kind: "wrong" });
+  });
 });

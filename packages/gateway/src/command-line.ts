@@ -8,20 +8,26 @@ import { Command, CommanderError, Option } from "commander";
 import { connectOptionRows } from "./connect/option-rows.ts";
 import { type ConnectOptions, readConnectOptions } from "./connect/options.ts";
 import type { Env, GivenOptions, WrongUse } from "./option-reader.ts";
-import { limitsGroup, type OptionRow, serveOptionRows, variableOf } from "./option-rows.ts";
+import {
+  limitsGroup,
+  type OptionRow,
+  runtimeOptionRows,
+  serveOptionRows,
+  variableOf,
+} from "./option-rows.ts";
 import { readServeOptions, type ServeOptions, type ServeOptionsOutcome } from "./serve-options.ts";
 import {
   readSessionsOptions,
   type SessionsOptions,
   sessionsOptionRows,
 } from "./sessions/options.ts";
+import type { UpstreamChoice } from "./upstream-options.ts";
 
 export type Invocation =
   | {
       readonly kind: "serve";
       readonly options: ServeOptions;
-      readonly command: string;
-      readonly args: readonly string[];
+      readonly served: Served;
     }
   | { readonly kind: "connect"; readonly options: ConnectOptions }
   | { readonly kind: "sessions"; readonly options: SessionsOptions }
@@ -32,6 +38,11 @@ export type Invocation =
   /** Help or version: to stdout. */
   | { readonly kind: "text"; readonly text: string }
   | ({ readonly kind: "wrong" } & WrongUse);
+
+/** What stands behind a gateway. */
+export type Served =
+  | { readonly kind: "command"; readonly command: string; readonly args: readonly string[] }
+  | ({ readonly kind: "url" } & UpstreamChoice);
 
 /** Where `demo serve` keeps what outlives it, in the working directory. */
 export const demoDirectory = ".holdfast";
@@ -136,9 +147,8 @@ function createProgram(version: string, output: string[], actions: Actions): Com
     .configureHelp({ subcommandTerm: (command) => command.name() })
     .addHelpText("after", rootExamples);
   const serve = settle(program.command("serve"))
-    .summary("front a stdio MCP server: one child process for each session")
-    .description("Serve a stdio MCP server over Streamable HTTP; one child for each session.")
-    .usage("[options] -- COMMAND [ARG…]")
+    .summary("front an MCP server: a command that speaks stdio, or a URL")
+    .usage("[options] -- COMMAND [ARG…] | [options] --upstream URL")
     .argument("[extra...]")
     .addHelpText("after", serveNotes);
   serve.action((extra: string[]) => actions.serve(serve.opts(), extra));
@@ -170,7 +180,8 @@ function createProgram(version: string, output: string[], actions: Actions): Com
     .usage("[options]")
     .addHelpText("after", "\n");
   demoServe.action(() => actions.demoServe(demoServe.opts()));
-  for (const command of [serve, demoServe]) addOptions(command, serveOptionRows);
+  addOptions(serve, serveOptionRows);
+  addOptions(demoServe, runtimeOptionRows);
   for (const command of [serve, connect, sessions, demoServe]) {
     command.configureHelp({
       // Usage lines name what is needed; the catch-all argument is ours.
@@ -230,14 +241,21 @@ function serveInvocation(
     const fix = `Put -- before the command: holdfast serve [options] -- ${words}`;
     return { kind: "wrong", problem: `"${extra[0]}" is no option of serve.`, fix };
   }
-  const [command, ...args] = upstream;
-  if (command === undefined || command === "") {
+  const read = readServeOptions(given, env);
+  const url = read.kind === "options" ? read.options.upstream : undefined;
+  const [command = "", ...args] = upstream;
+  if (url !== undefined && upstream.length > 0) {
+    const fix = "Serve one of the two; for both, start two gateways.";
+    return { kind: "wrong", problem: "--upstream stands in place of a command.", fix };
+  }
+  if (url === undefined && command === "" && read.kind === "options") {
     const fix = "Name it behind --, like: holdfast serve -- node server.js";
     return { kind: "wrong", problem: "There is no command to serve.", fix };
   }
-  const read = readServeOptions(given, env);
   if (read.kind === "wrong") return read;
-  return { kind: "serve", options: read.options, command, args };
+  const served: Served =
+    url === undefined ? { kind: "command", command, args } : { kind: "url", ...url };
+  return { kind: "serve", options: read.options, served };
 }
 
 /** Commander's own complaint, as a sentence; its suggestion or our help as the fix. */
@@ -258,6 +276,7 @@ const rootExamples = `
 Examples:
   holdfast serve -- npx -y @modelcontextprotocol/server-everything
   holdfast serve --port 9000 --window 2h --log sqlite:/var/lib/holdfast.db -- python server.py
+  holdfast serve --upstream http://127.0.0.1:3000/mcp
   holdfast connect https://mcp.example/mcp
   holdfast sessions show 0123456789abcdef --watch
   holdfast demo serve

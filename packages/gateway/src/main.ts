@@ -4,8 +4,8 @@
  */
 import { performance } from "node:perf_hooks";
 import { HoldfastError } from "@holdfast/contract";
-import { banner, commandPhrase } from "./banner.ts";
-import { parseCommandLine } from "./command-line.ts";
+import { banner, servedPhrase } from "./banner.ts";
+import { parseCommandLine, type Served } from "./command-line.ts";
 import { runConnectCommand } from "./connect/command.ts";
 import { runDemoCommand } from "./demo/command.ts";
 import { demoCommand, demoTranscript } from "./demo-serve.ts";
@@ -32,9 +32,9 @@ async function main(): Promise<void> {
       fail([invocation.problem, invocation.fix], 2);
       return;
     case "serve": {
-      const { options, command, args } = invocation;
-      const serving = commandPhrase([command, ...args]);
-      return serve({ options, command, args, serving, hints: () => "" }).catch(report);
+      const { options, served } = invocation;
+      const serving = servedPhrase(served);
+      return serve({ options, served, serving, hints: () => "" }).catch(report);
     }
     case "connect":
       return runConnectCommand(invocation.options).then((code) => process.exit(code), report);
@@ -46,9 +46,9 @@ async function main(): Promise<void> {
       }, report);
     case "demo-serve":
       return serve({
-        ...demoCommand(),
+        served: { kind: "command", ...demoCommand() },
         options: invocation.options,
-        serving: "the demo server",
+        serving: "the demo server (one process for each session)",
         hints: demoTranscript,
       }).catch(report);
   }
@@ -67,18 +67,17 @@ async function sessions(options: SessionsOptions): Promise<void> {
 
 interface Serve {
   readonly options: ServeOptions;
-  readonly command: string;
-  readonly args: readonly string[];
+  readonly served: Served;
   /** What is served, for the banner. */
   readonly serving: string;
   /** More for the banner. */
   hints(url: string): string;
 }
 
-async function serve({ options, command, args, serving, hints }: Serve): Promise<void> {
+async function serve({ options, served, serving, hints }: Serve): Promise<void> {
   const isTerminal = process.stderr.isTTY === true;
   const logger = createLogger({ level: options.logLevel, isTerminal });
-  const task = { options, command, args, env: process.env };
+  const task = { options, served, env: process.env };
   const running = await startServing(task, logger);
   process.on("exit", running.killChildren);
   process.on("uncaughtException", (error) => {

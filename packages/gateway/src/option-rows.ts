@@ -16,7 +16,7 @@ export interface OptionRow {
   readonly isList?: true;
 }
 
-const where = "Where it listens:";
+const where = "What it serves, and where it listens:";
 const access = "Who may ask:";
 const kept = "What is kept, and for how long (per session):";
 const wire = "On the wire:";
@@ -24,7 +24,15 @@ const wire = "On the wire:";
 export const limitsGroup = "Limits:";
 const other = "Other:";
 
-export const serveOptionRows: readonly OptionRow[] = [
+/** Of what is served, where that is no command. */
+const upstreamRows: readonly OptionRow[] = [
+  row(where, "upstream", "URL", "", "serve the Streamable HTTP server at this URL, not a command"),
+  list(where, "upstream-header", "'K: V'", "send it this header with every request (repeatable)"),
+  list(where, "forward-header", "NAME", "pass this header of clients on to it (repeatable)"),
+];
+
+/** Those of a start that has its server already. */
+export const runtimeOptionRows: readonly OptionRow[] = [
   row(where, "host", "ADDRESS", "127.0.0.1", "address to listen on"),
   row(where, "port", "PORT", "8848", "port; 0 for any free one"),
   row(where, "path", "PATH", "/mcp", "path of the MCP endpoint"),
@@ -70,6 +78,8 @@ export const serveOptionRows: readonly OptionRow[] = [
   row(other, "drain-timeout", "TIME", "30s", "time to stop in: running calls may end until then"),
   row(other, "log-level", "LEVEL", "info", "trace, debug, info, warn, error, fatal, silent"),
 ];
+
+export const serveOptionRows: readonly OptionRow[] = [...upstreamRows, ...runtimeOptionRows];
 
 /** The variable that stands for an option: `max-events` → `HOLDFAST_MAX_EVENTS`. */
 export function variableOf(name: string): string {

@@ -31,6 +31,7 @@ import {
   parsePublicUrl,
 } from "./option-values.ts";
 import { parseDuration, parseLapse, parseSize, parseWhole } from "./units.ts";
+import { readUpstream, type UpstreamChoice } from "./upstream-options.ts";
 
 /** The event log, and what an acknowledged event in it survives. */
 export type LogChoice =
@@ -49,6 +50,8 @@ export interface ServeOptions {
   readonly auth: AuthChoice;
   /** What a token must be made for; the public URL is the default. */
   readonly audience: string | undefined;
+  /** The HTTP server that is fronted; undefined: a command is. */
+  readonly upstream: UpstreamChoice | undefined;
   readonly log: LogChoice;
   readonly logLevel: string;
   readonly runtime: RuntimeOptions;
@@ -92,6 +95,7 @@ export function readServeOptions(
   const host = reader.value("host", parseNonEmpty);
   const path = reader.value("path", parsePath);
   const auth = reader.value("auth", parseAuth);
+  const { upstream, forwardHeaders } = readUpstream(reader, given, env);
   const options: ServeOptions = {
     host,
     port: reader.value("port", (text) => parseWhole(text, 0, 65_535)),
@@ -99,11 +103,13 @@ export function readServeOptions(
     admin: readAdmin(reader),
     auth,
     audience: reader.value("audience", parseOptional),
+    upstream,
     log: readLog(reader),
     logLevel: reader.value("log-level", oneOf(logLevels)),
     runtime: {
       ...readRuntimeOptions(reader),
       path,
+      forwardHeaders,
       // [C X-03] on loopback, whoever calls is the one user of the machine
       sharesKeys: auth.kind === "none" && isLoopback(host),
     },

@@ -5,12 +5,14 @@
 import { performance } from "node:perf_hooks";
 import { type EventLog, memoryLog } from "@holdfast/log";
 import { sqliteLog } from "@holdfast/log-sqlite";
-import { createSessionRuntime } from "@holdfast/server";
+import { createSessionRuntime, type UpstreamFactory } from "@holdfast/server";
 import type { Logger } from "pino";
 import { type AdminPlace, prepareAdmin } from "./admin/admin.ts";
 import { openGate } from "./auth/gate.ts";
+import type { Served } from "./command-line.ts";
 import { drainAndClose } from "./draining.ts";
 import { childEnvironment, findCommandFault } from "./environment.ts";
+import { httpUpstreams } from "./http-upstream/http-upstream.ts";
 import { type Handler, type Listener, listen } from "./listen.ts";
 import { isLoopback, isWildcard } from "./option-values.ts";
 import type { LogChoice, ServeOptions } from "./serve-options.ts";
@@ -18,8 +20,7 @@ import { startError, stdioDefaults, stdioUpstreams } from "./stdio-upstream.ts";
 
 export interface ServeTask {
   readonly options: ServeOptions;
-  readonly command: string;
-  readonly args: readonly string[];
+  readonly served: Served;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
@@ -45,20 +46,16 @@ export interface Serving {
  * listened on
  */
 export async function startServing(task: ServeTask, logger: Logger): Promise<Serving> {
-  const { options, command, args } = task;
-  const { host, port, requests, eventBytesMax } = options;
-  const env = childEnvironment(task.env);
-  const fault = findCommandFault(command, env);
-  if (fault !== undefined) throw startError(command, Object.assign(new Error(), { code: fault }));
+  const { options } = task;
+  const { host, port, requests } = options;
+  const { upstream, killChildren } = openUpstreams(task, logger);
   const gate = await openGate(options, logger, () => performance.now());
   const { authenticate } = gate;
-  const settings = { ...stdioDefaults, eventBytesMax, command, args, env, logger };
-  const upstreams = stdioUpstreams(settings);
   const log = openLog(options.log);
   const admin = await prepareAdmin(options, logger);
   const runtime = createSessionRuntime({
     log,
-    upstream: upstreams,
+    upstream,
     options: { ...options.runtime, allowedHosts: allowedHosts(options) },
     logger,
     ...(authenticate === undefined ? {} : { authenticate }),
@@ -96,8 +93,26 @@ export async function startServing(task: ServeTask, logger: Logger): Promise<Ser
       await drainAndClose({ runtime, listener, logger, timeoutMs });
       await admin?.close();
     },
-    killChildren: upstreams.killAll,
+    killChildren: killChildren,
   };
+}
+
+function openUpstreams(
+  { options: { eventBytesMax }, served, env }: ServeTask,
+  logger: Logger,
+): { readonly upstream: UpstreamFactory; readonly killChildren: () => void } {
+  if (served.kind === "url") {
+    const { url, headers } = served;
+    const upstream = httpUpstreams({ url, headers, eventBytesMax, logger });
+    return { upstream, killChildren: () => {} };
+  }
+  const { command, args } = served;
+  const own = childEnvironment(env);
+  const fault = findCommandFault(command, own);
+  if (fault !== undefined) throw startError(command, Object.assign(new Error(), { code: fault }));
+  const settings = { ...stdioDefaults, eventBytesMax, command, args, env: own, logger };
+  const upstreams = stdioUpstreams(settings);
+  return { upstream: upstreams, killChildren: upstreams.killAll };
 }
 
 function urlOf({ origin }: Listener, { runtime }: ServeOptions): string {

@@ -9,6 +9,7 @@ const bin = fileURLToPath(new URL("../bin/holdfast.js", import.meta.url));
 
 export interface GatewayProcess extends SpawnedProcess {
   readonly url: string;
+  readonly cwd: string;
 }
 
 /** A directory that goes with the test. */
@@ -37,5 +38,5 @@ export async function startGateway(
   const own = { HOLDFAST_PORT: "0", HOLDFAST_ADMIN_PORT: "0", ...env };
   const process = await holdfast(args, cwd, own);
   const [, url = ""] = await process.line(/listens on (http:\S+)/);
-  return Object.assign(process, { url });
+  return Object.assign(process, { url, cwd });
 }

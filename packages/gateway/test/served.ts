@@ -20,7 +20,8 @@ export async function serve(argv: readonly string[], command: readonly string[])
   if (outcome.kind === "wrong") throw new Error(outcome.problem);
   const [, file = "", ...args] = command;
   const log = recordingLogger();
-  const task = { options: outcome.options, command: file, args, env: process.env };
+  const served = { kind: "command", command: file, args } as const;
+  const task = { options: outcome.options, served, env: process.env };
   const serving = await startServing(task, log.logger);
   onDispose(async () => {
     serving.killChildren();

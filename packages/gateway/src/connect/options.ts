@@ -4,6 +4,8 @@
  * Pure: arguments and environment come in, values or a sentence come out.
  */
 import { defaultReconnectPolicy, type ReconnectPolicy } from "@holdfast/contract";
+import { parseEndpoint, readHeaders } from "../endpoint-options.ts";
+import type { HeaderRecord } from "../header-lines.ts";
 import {
   createOptionReader,
   type Env,
@@ -11,10 +13,8 @@ import {
   type OptionReader,
   type WrongUse,
 } from "../option-reader.ts";
-import { variableOf } from "../option-rows.ts";
 import { logLevels, oneOf, parseFlag, parseOptional, withoutPassword } from "../option-values.ts";
-import { type Parsed, parseLapse, parseWhole } from "../units.ts";
-import { type HeaderRecord, parseHeaders, splitHeaders } from "./headers.ts";
+import { parseLapse, parseWhole } from "../units.ts";
 import { connectOptionRows } from "./option-rows.ts";
 import { defaultStateFile } from "./state-place.ts";
 
@@ -52,14 +52,14 @@ export function readConnectOptions(
   const [word, extra] = words;
   if (word === undefined) return wrong("There is no URL to connect to.", example);
   if (extra !== undefined) return wrong(`"${withoutPassword(extra)}" is one word too many.`, help);
-  const url = parseUrl(word);
+  const url = parseEndpoint(word);
   if (!url.ok) return wrong(`${url.problem}.`, example);
   const reader = createOptionReader(given, env, { command: "connect", rows: connectOptionRows });
   const stateFile = reader.value("state", parseOptional);
   const options: ConnectOptions = {
     url: url.value,
     stateFile: stateFile ?? defaultStateFile(url.value, env, home),
-    headers: readHeaders(reader, given, env),
+    headers: readHeaders(reader, given, env, { option: "header", command: "connect" }),
     isStrict: reader.value("strict", parseFlag),
     isReattaching: !reader.value("no-reattach", parseFlag),
     reconnect: readPolicy(reader),
@@ -71,30 +71,6 @@ export function readConnectOptions(
 
 const help = "See holdfast connect --help.";
 const example = "Name the endpoint, like: holdfast connect https://mcp.example/mcp";
-
-function parseUrl(text: string): Parsed<URL> {
-  const shown = withoutPassword(text);
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    return { ok: false, problem: `"${shown}" is no http or https URL` };
-  }
-  if (url.username !== "" || url.password !== "") {
-    const instead = "give it as a header: --header 'Authorization: Basic …'";
-    return { ok: false, problem: `"${shown}" holds a password; ${instead}` };
-  }
-  // A fragment is never sent, so it names no other server.
-  url.hash = "";
-  return { ok: true, value: url };
-}
-
-function readHeaders(reader: OptionReader, given: GivenOptions, env: Env): HeaderRecord {
-  const onLine = given.header;
-  const parsed = parseHeaders(onLine ?? splitHeaders(env[variableOf("header")] ?? ""));
-  if (parsed.ok) return parsed.value;
-  const source = onLine === undefined ? variableOf("header") : "--header";
-  reader.problems.push({ problem: `${source}: ${parsed.problem}.`, fix: help });
-  return {};
-}
 
 function readPolicy(reader: OptionReader): ReconnectPolicy {
   const policy: ReconnectPolicy = {

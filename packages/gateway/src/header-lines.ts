@@ -1,5 +1,5 @@
 /** `--header 'K: V'` as headers; those that the protocol sets itself are refused. Pure. */
-import type { Parsed } from "../units.ts";
+import type { Parsed } from "./units.ts";
 
 export type HeaderRecord = Readonly<Record<string, string>>;
 
@@ -10,7 +10,7 @@ export function parseHeaders(lines: readonly string[]): Parsed<HeaderRecord> {
     const [, name = "", value = ""] = /^([\w!#$%&'*+.^`|~-]+):(.*)$/s.exec(line) ?? [];
     // [C P-03] what was given may be a secret, and is not shown.
     if (name === "") return wrong("a header is written like 'Authorization: Bearer …'");
-    if (isOurs(name)) return wrong(`"${name}" is set by holdfast itself`);
+    if (isOwnHeader(name)) return wrong(`"${name}" is set by holdfast itself`);
     try {
       headers.append(name, value.trim());
     } catch {
@@ -31,7 +31,8 @@ export function splitHeaders(text: string): readonly string[] {
     .filter((line) => line !== "");
 }
 
-function isOurs(name: string): boolean {
+/** The protocol sets it, or the connection. */
+export function isOwnHeader(name: string): boolean {
   const lower = name.toLowerCase();
   return lower.startsWith("mcp-") || ours.has(lower);
 }
