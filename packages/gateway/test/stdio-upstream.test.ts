@@ -60,8 +60,17 @@ async function start(script: string, options: StartOptions = {}): Promise<Starte
     graceMs: options.graceMs ?? neverMs,
     logger,
   });
+  const setup = { initialize: "{}", version: undefined, level: undefined, subscriptions: {} };
   const upstream = await factory.start(
-    { tag: "t4g", kept: undefined, keep: async () => {}, headers: () => ({}) },
+    {
+      id: "s",
+      principal: "",
+      setup,
+      tag: "t4g",
+      kept: undefined,
+      keep: async () => {},
+      headers: () => ({}),
+    },
     {
       onMessage: (text) => {
         messages.push(text);

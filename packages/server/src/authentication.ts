@@ -6,6 +6,19 @@
 export interface Credentials {
   /** Value of a header (lower-case name). */
   header(name: string): string | undefined;
+  /** What a middleware before the endpoint found out (`req.auth` of the SDKs), where there is one. */
+  readonly authInfo?: AuthInfo | undefined;
+}
+
+/** What is known of a caller, in the shape of the SDKs' `AuthInfo`; passed on to SDK servers. */
+export interface AuthInfo {
+  readonly token: string;
+  readonly clientId: string;
+  readonly scopes: string[];
+  /** Seconds since the epoch. */
+  readonly expiresAt?: number | undefined;
+  readonly resource?: URL | undefined;
+  readonly extra?: Record<string, unknown> | undefined;
 }
 
 export type Authentication =
@@ -13,7 +26,12 @@ export type Authentication =
    * `principal` names who it is, never with what token: issuer and subject, or a configured
    * identity. A refreshed token names the same principal, and keeps its sessions.
    */
-  | { readonly kind: "principal"; readonly principal: string }
+  | {
+      readonly kind: "principal";
+      readonly principal: string;
+      /** For the handlers of SDK servers. */
+      readonly authInfo?: AuthInfo | undefined;
+    }
   /** 401; `challenge` is the value of `WWW-Authenticate`. */
   | { readonly kind: "refused"; readonly challenge: string; readonly message: string }
   /** 503: who it is cannot be found out now. */
@@ -28,3 +46,24 @@ export type Authenticate = (request: Credentials) => Authentication | Promise<Au
 
 /** Without authentication everyone is the same principal. */
 export const nobody = "";
+
+/**
+ * Takes the word of a middleware before the endpoint, such as `requireBearerAuth` of the SDKs.
+ *
+ * @param principalOf - names who it is; by default issuer and subject, where the middleware put
+ * `iss` and `sub` into `extra`, and the client
+ * @returns refuses with 401 what comes without
+ */
+export function byAuthInfo(
+  principalOf: (authInfo: AuthInfo) => string = principalOfAuthInfo,
+): Authenticate {
+  return ({ authInfo }) =>
+    authInfo === undefined
+      ? { kind: "refused", challenge: "Bearer", message: "Nothing says who makes this request." }
+      : { kind: "principal", principal: principalOf(authInfo), authInfo };
+}
+
+/** Never by the token's bytes: a refreshed one is the same principal [C S-06]. */
+export function principalOfAuthInfo({ clientId, extra }: AuthInfo): string {
+  return JSON.stringify(["auth", extra?.["iss"] ?? null, extra?.["sub"] ?? null, clientId]);
+}

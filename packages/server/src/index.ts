@@ -1,4 +1,7 @@
-export type { Authenticate, Authentication, Credentials } from "./authentication.ts";
+export type { Authenticate, Authentication, AuthInfo, Credentials } from "./authentication.ts";
+export { byAuthInfo } from "./authentication.ts";
+export type { RequestFacts } from "./http/fetch.ts";
+export type { ServedMessage } from "./http/node.ts";
 export type {
   CallSummary,
   SessionActivity,
@@ -19,7 +22,12 @@ export type {
   SdkTransport,
   SendOptions,
 } from "./sdk/sdk-types.ts";
-export type { ServedSession, SessionHandlerParts } from "./sdk/session-handler.ts";
+export type {
+  RestoredState,
+  ServedClient,
+  ServedSession,
+  SessionHandlerParts,
+} from "./sdk/session-handler.ts";
 export { createSessionHandler } from "./sdk/session-handler.ts";
 export type { LatencyFacts } from "./telemetry/latency-sketch.ts";
 export type { CallOutcome, Mark, MarkedCall, Observe } from "./telemetry/marks.ts";

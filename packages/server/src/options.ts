@@ -41,8 +41,11 @@ export interface RuntimeOptions {
   readonly idempotencyTtlMs: number;
   /** Without authentication: callers share their keys. For endpoints on loopback alone. */
   readonly sharesKeys: boolean;
-  /** Headers of clients that are passed on to the upstream, lower-case names. */
-  readonly forwardHeaders: readonly string[];
+  /**
+   * Headers of clients that are passed on to the upstream, lower-case names; `all` for one in this
+   * process, which is told who calls, too.
+   */
+  readonly forwardHeaders: readonly string[] | "all";
   /** Put a session out of memory, and end its upstream, after so much quiet; 0 for never. */
   readonly hibernateMs: number;
   /**

@@ -3,7 +3,7 @@
  *
  *     created ──ready──▶ serving ──drain──▶ draining ──close──▶ closed
  */
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import { performance } from "node:perf_hooks";
 import { checkRetention, HoldfastError, resumeCapability } from "@holdfast/contract";
 import type { Clock, EventLog, Eviction } from "@holdfast/log";
@@ -11,9 +11,9 @@ import type { MeterProvider, TracerProvider } from "@opentelemetry/api";
 import type { Authenticate } from "./authentication.ts";
 import { HeldText } from "./held-text.ts";
 import type { Endpoint } from "./http/endpoint.ts";
-import { fetchReply, fetchRequest } from "./http/fetch.ts";
+import { fetchReply, fetchRequest, type RequestFacts } from "./http/fetch.ts";
 import { handle } from "./http/handler.ts";
-import { nodeReply, nodeRequest } from "./http/node.ts";
+import { nodeReply, nodeRequest, type ServedMessage } from "./http/node.ts";
 import { keyScopeOf } from "./idempotency/key-scope.ts";
 import { inspection, type SessionInspection } from "./inspection.ts";
 import { bounds, defaultOptions, type RuntimeOptions } from "./options.ts";
@@ -51,9 +51,11 @@ export interface RuntimeParts {
 
 export interface SessionRuntime {
   /** The endpoint as a `node:http` request listener. */
-  readonly node: (req: IncomingMessage, res: ServerResponse) => void;
+  readonly node: (req: ServedMessage, res: ServerResponse) => void;
   /** The endpoint in the fetch style. */
   readonly fetch: (request: Request) => Promise<Response>;
+  /** The same for a request of which something is known already: who makes it, its parsed body. */
+  readonly handleRequest: (request: Request, facts: RequestFacts) => Promise<Response>;
   /**
    * Resolves when the log is open; requests wait for it by themselves.
    *
@@ -145,6 +147,12 @@ export function createSessionRuntime(parts: RuntimeParts): SessionRuntime {
       viewports.release(which, () => jittered(options.retryMs));
     }
   };
+  const handleRequest = async (request: Request, facts: RequestFacts = {}) => {
+    await ready();
+    const reply = fetchReply(request);
+    const handled = handle(endpoint, fetchRequest(request, facts), reply);
+    return Promise.race([reply.response, handled.then(() => reply.response)]);
+  };
   const viewportsOver = (which: "calls" | "all") =>
     Promise.all(sessions.viewports().map((viewports) => viewports.over(which)));
   return {
@@ -156,12 +164,9 @@ export function createSessionRuntime(parts: RuntimeParts): SessionRuntime {
           res.destroy();
         });
     },
-    fetch: async (request) => {
-      await ready();
-      const reply = fetchReply(request);
-      const handled = handle(endpoint, fetchRequest(request), reply);
-      return Promise.race([reply.response, handled.then(() => reply.response)]);
-    },
+    // Hosts in the fetch style pass more than a request: what it is, is theirs alone.
+    fetch: (request) => handleRequest(request),
+    handleRequest,
     ready,
     sessionCount: () => sessions.size,
     callCount: () => sessions.callsInFlight,

@@ -298,7 +298,9 @@ export class Session {
   #openDesk(): UpstreamDesk {
     return new UpstreamDesk(
       {
+        id: this.id,
         tag: this.tag,
+        principal: this.principal,
         calls: this.calls.inFlight,
         headers: () => this.#headers,
         data: () => this.#data,

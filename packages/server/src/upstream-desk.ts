@@ -23,7 +23,7 @@ import type { ForwardedHeaders, Upstream, UpstreamEnd, UpstreamSession } from ".
 import { UpstreamLink } from "./upstream-link.ts";
 import { within } from "./within.ts";
 
-export interface DeskHost extends Omit<UpstreamSession, "kept"> {
+export interface DeskHost extends Omit<UpstreamSession, "kept" | "setup"> {
   readonly calls: InFlightCalls;
   data(): SessionData;
   /** Append to a stream; `onDone` is told the position. */
@@ -64,8 +64,9 @@ export class UpstreamDesk {
     this.#host = host;
     this.#context = context;
     const session = (): UpstreamSession => {
-      const { tag, keep, headers } = host;
-      return { tag, kept: host.data().upstream?.kept, keep, headers };
+      const { id, tag, principal, keep, headers } = host;
+      const setup = host.data();
+      return { id, tag, principal, setup, kept: setup.upstream?.kept, keep, headers };
     };
     this.#link = new UpstreamLink(context.upstream, session, context.clock, {
       setUp: (upstream) => this.#setUp(upstream),

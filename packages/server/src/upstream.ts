@@ -3,9 +3,37 @@
  * JSON-RPC message each.
  */
 import type { OutcomeUnknownReason } from "@holdfast/contract";
+import type { AuthInfo } from "./authentication.ts";
+import type { SessionData } from "./session-data.ts";
 
-/** HTTP headers by lower-case name. */
+/** HTTP headers by lower-case name; see {@link withAuthInfo}. */
 export type ForwardedHeaders = Readonly<Record<string, string>>;
+
+/** No header has such a name. */
+const authInfoName = ":auth";
+
+/** Who calls goes along with the headers, as text: over nodes, too. */
+export function withAuthInfo(
+  headers: ForwardedHeaders,
+  authInfo: AuthInfo | undefined,
+): ForwardedHeaders {
+  return authInfo === undefined
+    ? headers
+    : { ...headers, [authInfoName]: JSON.stringify(authInfo) };
+}
+
+/** The headers alone, and who calls. */
+export function splitAuthInfo({ [authInfoName]: text, ...headers }: ForwardedHeaders): {
+  readonly headers: ForwardedHeaders;
+  readonly authInfo: AuthInfo | undefined;
+} {
+  if (text === undefined) return { headers, authInfo: undefined };
+  const { resource, ...rest } = JSON.parse(text) as Omit<AuthInfo, "resource"> & {
+    readonly resource?: string;
+  };
+  const authInfo = resource === undefined ? rest : { ...rest, resource: new URL(resource) };
+  return { headers, authInfo };
+}
 
 export interface Upstream {
   /**
@@ -65,7 +93,11 @@ export interface UpstreamEvents {
 
 /** The session that an upstream is started for. */
 export interface UpstreamSession {
+  readonly id: string;
   readonly tag: string;
+  readonly principal: string;
+  /** What its client has set up so far; a version only where it was negotiated before. */
+  readonly setup: Pick<SessionData, "initialize" | "version" | "level" | "subscriptions">;
   /** What the upstream before kept last, in this process or an earlier one. */
   readonly kept: string | undefined;
   /** Keep this in its place; resolves when it is in the log, in the order of the calls. */

@@ -1,7 +1,7 @@
 /**
  * The endpoint, and a request to it that may be served: what the methods of HTTP share.
  */
-import type { Authenticate } from "../authentication.ts";
+import type { Authenticate, AuthInfo } from "../authentication.ts";
 import type { RuntimeContext } from "../runtime-context.ts";
 import type { Sessions } from "../sessions.ts";
 import type { AccessRules } from "./access.ts";
@@ -24,6 +24,7 @@ export interface Exchange {
   /** Headers that the answer has whatever it is. */
   readonly headers: Headers;
   readonly principal: string;
+  readonly authInfo: AuthInfo | undefined;
 }
 
 /** Answered (undefined), or refused. */

@@ -2,6 +2,7 @@
  * One HTTP request and its answer, as the handler sees them: the shape that `node:http` and the
  * fetch style have in common. The two faces implement it; nothing else knows which one is there.
  */
+import type { AuthInfo } from "../authentication.ts";
 
 export type BodyOutcome =
   | { readonly kind: "body"; readonly bytes: Uint8Array }
@@ -15,6 +16,10 @@ export interface HttpRequest {
   readonly path: string;
   /** Value of a header (lower-case name); values of a repeated one are joined by `, `. */
   header(name: string): string | undefined;
+  /** All headers by lower-case name; values of repeated ones are joined by `, `. */
+  headers(): Headers;
+  /** What a middleware found out about the caller. */
+  readonly authInfo: AuthInfo | undefined;
   /** Every `Host` that was sent; more than one is a trick. */
   hosts(): readonly string[];
   /** Read the body, once; stops at the limit. */

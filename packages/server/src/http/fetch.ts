@@ -1,6 +1,7 @@
 /**
  * The endpoint's face for the fetch style: `Request` in, `Response` out.
  */
+import type { AuthInfo } from "../authentication.ts";
 import type {
   BodyOutcome,
   HttpReply,
@@ -8,13 +9,22 @@ import type {
   Headers as PlainHeaders,
   Sink,
 } from "./exchange.ts";
+import { parsedBody } from "./parsed-body.ts";
 
 /** Bytes that a response may hold before its writer has to wait. */
 const highWaterBytes = 64 * 1024;
 
 const encoder = new TextEncoder();
 
-export function fetchRequest(request: Request): HttpRequest {
+/** What somebody before the endpoint knows of a request. */
+export interface RequestFacts {
+  /** The body, where a parser has read it: its numbers and key order are the parser's [C E-12]. */
+  readonly parsedBody?: unknown;
+  /** Who makes it. */
+  readonly authInfo?: AuthInfo | undefined;
+}
+
+export function fetchRequest(request: Request, facts: RequestFacts = {}): HttpRequest {
   const url = new URL(request.url);
   return {
     method: request.method,
@@ -22,7 +32,12 @@ export function fetchRequest(request: Request): HttpRequest {
     header: (name) => request.headers.get(name) ?? undefined,
     // A Request that was made by hand has no Host; its URL says the same.
     hosts: () => (request.headers.get("host") ?? url.host).split(", "),
-    body: (bytesMax) => readBody(request, bytesMax),
+    headers: () => Object.fromEntries(request.headers),
+    authInfo: facts.authInfo,
+    body: (bytesMax) =>
+      facts.parsedBody === undefined
+        ? readBody(request, bytesMax)
+        : Promise.resolve(parsedBody(facts.parsedBody, bytesMax)),
   };
 }
 

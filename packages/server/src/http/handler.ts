@@ -1,7 +1,7 @@
 /**
  * The endpoint: each request goes through the checks in their order [C D-04], then to its method.
  */
-import { type Authentication, nobody } from "../authentication.ts";
+import { type Authentication, nobody, principalOfAuthInfo } from "../authentication.ts";
 import { checkAccess, corsHeaders, preflightHeaders } from "./access.ts";
 import type { Endpoint, Exchange, Handled } from "./endpoint.ts";
 import type { Headers, HttpReply, HttpRequest } from "./exchange.ts";
@@ -60,7 +60,8 @@ async function dispatch(
   if (who.kind === "unavailable") return reject("authentication-unavailable", who.message);
   // [C N-05] a node that may have lost its sessions knows nothing of them that it could say.
   if (!endpoint.sessions.isServing) return storeUnavailable(true);
-  return serve({ endpoint, request, reply, headers, principal: who.principal });
+  const { principal, authInfo = request.authInfo } = who;
+  return serve({ endpoint, request, reply, headers, principal, authInfo });
 }
 
 /** [C S-06] */
@@ -68,7 +69,11 @@ async function authenticate(
   { authenticate, context }: Endpoint,
   request: HttpRequest,
 ): Promise<Authentication> {
-  if (authenticate === undefined) return { kind: "principal", principal: nobody };
+  const { authInfo } = request;
+  if (authenticate === undefined) {
+    const principal = authInfo === undefined ? nobody : principalOfAuthInfo(authInfo);
+    return { kind: "principal", principal };
+  }
   try {
     return await authenticate(request);
   } catch (error) {

@@ -2,10 +2,20 @@
  * The endpoint's face for `node:http`, and all that is built on it (Express, Fastify, Connect).
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AuthInfo } from "../authentication.ts";
 import { bounds } from "../options.ts";
 import type { BodyOutcome, HttpReply, HttpRequest, Sink } from "./exchange.ts";
+import { parsedBody } from "./parsed-body.ts";
 
-export function nodeRequest(req: IncomingMessage): HttpRequest {
+/** A request, with what a middleware may have put on it. */
+export type ServedMessage = IncomingMessage & {
+  /** Who makes it, as the SDKs' middleware says it. */
+  readonly auth?: AuthInfo;
+  /** The body, where a parser has read it: its numbers and key order are the parser's [C E-12]. */
+  readonly body?: unknown;
+};
+
+export function nodeRequest(req: ServedMessage): HttpRequest {
   return {
     method: req.method ?? "",
     path: pathOf(req.url ?? ""),
@@ -14,7 +24,15 @@ export function nodeRequest(req: IncomingMessage): HttpRequest {
       return Array.isArray(value) ? value.join(", ") : value;
     },
     hosts: () => hostsOf(req.rawHeaders),
-    body: (bytesMax) => readBody(req, bytesMax),
+    headers: () =>
+      Object.fromEntries(
+        Object.entries(req.headers).map(([name, value]) => [name, [value ?? ""].flat().join(", ")]),
+      ),
+    authInfo: req.auth,
+    body: (bytesMax) =>
+      req.readableDidRead && req.body !== undefined
+        ? Promise.resolve(parsedBody(req.body, bytesMax))
+        : readBody(req, bytesMax),
   };
 }
 

@@ -4,7 +4,7 @@
 import type { SessionId } from "@holdfast/log";
 import type { SessionFace } from "../session-face.ts";
 import type { Absence } from "../sessions.ts";
-import type { ForwardedHeaders } from "../upstream.ts";
+import { type ForwardedHeaders, withAuthInfo } from "../upstream.ts";
 import type { Exchange } from "./endpoint.ts";
 import { checkVersion } from "./negotiation.ts";
 import { type Rejection, reject } from "./rejection.ts";
@@ -42,8 +42,11 @@ export async function findSession(exchange: Exchange, bodies: readonly unknown[]
 }
 
 /** The headers of a request that the upstream may see. */
-export function forwardedHeaders({ endpoint, request }: Exchange): ForwardedHeaders {
-  const shown = endpoint.context.options.forwardHeaders.flatMap((name) => {
+export function forwardedHeaders(exchange: Exchange): ForwardedHeaders {
+  const { endpoint, request, authInfo } = exchange;
+  const { forwardHeaders } = endpoint.context.options;
+  if (forwardHeaders === "all") return withAuthInfo(request.headers(), authInfo);
+  const shown = forwardHeaders.flatMap((name) => {
     const value = request.header(name);
     return value === undefined ? [] : [[name, value] as const];
   });

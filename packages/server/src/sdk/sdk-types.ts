@@ -3,6 +3,7 @@
  * no SDK is imported, so that v1 (`@modelcontextprotocol/sdk`) and v2 (`@modelcontextprotocol/server`)
  * fit alike, and neither has to be installed.
  */
+import type { AuthInfo } from "../authentication.ts";
 
 /** Anything that serves MCP on a transport: `McpServer` and `Server` of SDK v1 and v2. */
 export interface SdkServer {
@@ -28,8 +29,16 @@ export interface SendOptions {
 
 /** What a handler is told beside the message, in the names of SDK v1 and v2. */
 export interface MessageExtra {
+  /** Who makes the request, where that is known. */
+  readonly authInfo?: AuthInfo | undefined;
+  /** The HTTP request that brought the message, as SDK v1 tells it. */
+  readonly requestInfo?: { readonly headers: RequestHeaders } | undefined;
+  /** The same as SDK v2 tells it: method, URL of no meaning, headers. */
+  readonly request?: Request | undefined;
   /** Let the reader of this request's stream go: it comes back after `retry:` [C E-11]. */
   readonly closeSSEStream?: (() => void) | undefined;
   /** The same for the reader of the standalone stream. */
   readonly closeStandaloneSSEStream?: (() => void) | undefined;
 }
+
+type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;

@@ -4,14 +4,35 @@
 import { HoldfastError } from "@holdfast/contract";
 import type { RuntimeOptions } from "../options.ts";
 import { createSessionRuntime, type RuntimeParts, type SessionRuntime } from "../runtime.ts";
-import type { UpstreamFactory } from "../upstream.ts";
+import type { UpstreamFactory, UpstreamSession } from "../upstream.ts";
 import type { SdkServer } from "./sdk-types.ts";
 import { connectServer, eventBytesMaxDefault } from "./session-transport.ts";
 
 /** The session that a server is made for. */
 export interface ServedSession {
-  /** What stands for the session in event ids and logs. */
+  /** What `Mcp-Session-Id` names. A secret: it opens the session to whoever has it. */
+  readonly sessionId: string;
+  /** What stands for it in event ids and logs. */
   readonly tag: string;
+  /** Whose it is; empty where nobody is asked. */
+  readonly principal: string;
+  /** `initialize` as the client sent it: its name, version, capabilities. */
+  readonly client: ServedClient;
+  /** Set for a session that goes on: the server takes the place of an earlier one [C S-07]. */
+  readonly restored: RestoredState | undefined;
+}
+
+export interface ServedClient {
+  readonly clientInfo: { readonly name?: string; readonly version?: string };
+  readonly capabilities: Readonly<Record<string, unknown>>;
+}
+
+/** What the server hears again, once it is connected. */
+export interface RestoredState {
+  readonly protocolVersion: string;
+  readonly logLevel: string | undefined;
+  /** URIs of resources. */
+  readonly subscriptions: readonly string[];
 }
 
 export interface SessionHandlerParts extends Omit<RuntimeParts, "upstream" | "options"> {
@@ -21,7 +42,7 @@ export interface SessionHandlerParts extends Omit<RuntimeParts, "upstream" | "op
    * hears `initialize`, the log level and the subscriptions of the client again [C S-07].
    */
   readonly createServer: (session: ServedSession) => SdkServer | Promise<SdkServer>;
-  readonly options?: Partial<RuntimeOptions>;
+  readonly options?: Partial<Omit<RuntimeOptions, "forwardHeaders">>;
   /** Largest message that is taken from a server, bytes. Default: 32 MiB. */
   readonly eventBytesMax?: number;
 }
@@ -36,7 +57,9 @@ export interface SessionHandlerParts extends Omit<RuntimeParts, "upstream" | "op
  */
 export function createSessionHandler(parts: SessionHandlerParts): SessionRuntime {
   const { createServer, eventBytesMax = eventBytesMaxDefault, ...rest } = parts;
-  return createSessionRuntime({ ...rest, upstream: sdkUpstreams(createServer, eventBytesMax) });
+  const upstream = sdkUpstreams(createServer, eventBytesMax);
+  const options = { ...rest.options, forwardHeaders: "all" } as const;
+  return createSessionRuntime({ ...rest, options, upstream });
 }
 
 function sdkUpstreams(
@@ -44,10 +67,10 @@ function sdkUpstreams(
   eventBytesMax: number,
 ): UpstreamFactory {
   return {
-    start: async ({ tag }, events) => {
+    start: async (session, events) => {
       try {
-        const server = await createServer({ tag });
-        return await connectServer(server, events, { sessionId: undefined, eventBytesMax });
+        const server = await createServer(servedSession(session));
+        return await connectServer(server, events, { sessionId: session.id, eventBytesMax });
       } catch (error) {
         throw new HoldfastError("ERR_UPSTREAM_START", "The server of a session was not made.", {
           hint: "See what createServer, or connect of the server that it returned, has thrown.",
@@ -56,4 +79,25 @@ function sdkUpstreams(
       }
     },
   };
+}
+
+function servedSession({ id, tag, principal, setup }: UpstreamSession): ServedSession {
+  const { clientInfo = {}, capabilities = {} } = paramsOf<ServedClient>(setup.initialize);
+  const client = { clientInfo, capabilities };
+  return { ...{ sessionId: id, tag, principal, client }, restored: restoredState(setup) };
+}
+
+function restoredState(setup: UpstreamSession["setup"]): RestoredState | undefined {
+  const { version, level, subscriptions } = setup;
+  if (version === undefined) return undefined;
+  return {
+    protocolVersion: version,
+    logLevel: level === undefined ? undefined : paramsOf<{ level: string }>(level).level,
+    subscriptions: Object.keys(subscriptions),
+  };
+}
+
+/** Of a request of the client, JSON text. */
+function paramsOf<Params extends object>(text: string): Partial<Params> {
+  return (JSON.parse(text) as { params?: Params }).params ?? {};
 }

@@ -7,19 +7,24 @@
  *       └──close (by the server)──▶ closed, and the session is told
  */
 import { errorMessageText, HoldfastError, isPrimedVersion } from "@holdfast/contract";
-import type { Upstream, UpstreamEvents } from "../upstream.ts";
+import {
+  type ForwardedHeaders,
+  splitAuthInfo,
+  type Upstream,
+  type UpstreamEvents,
+} from "../upstream.ts";
 import type { MessageExtra, SdkServer, SdkTransport, SendOptions } from "./sdk-types.ts";
 
 /** Largest message that is taken from a server by default, bytes. */
 export const eventBytesMaxDefault = 32 * 2 ** 20;
 
 export interface SessionTransportSettings {
-  readonly sessionId: string | undefined;
+  readonly sessionId: string;
   readonly eventBytesMax: number;
 }
 
 export class SessionTransport implements SdkTransport {
-  readonly sessionId: string | undefined;
+  readonly sessionId: string;
   onclose?: (() => void) | undefined;
   onerror?: ((error: Error) => void) | undefined;
   onmessage?: ((message: unknown, extra?: MessageExtra) => void) | undefined;
@@ -59,10 +64,11 @@ export class SessionTransport implements SdkTransport {
   }
 
   /** Hand a message of the client to the server. */
-  receive(text: string): void {
+  receive(text: string, forwarded: ForwardedHeaders = {}): void {
     if (this.#isClosed) throw new Error("The server is gone.");
     const message = JSON.parse(text) as Sent;
-    this.onmessage?.(message, this.#extraOf(message));
+    const extra = extraOf(forwarded);
+    this.onmessage?.(message, Object.assign(extra, this.#lettingGo(message)));
   }
 
   /** By the server itself: nothing more will come from it. */
@@ -82,7 +88,7 @@ export class SessionTransport implements SdkTransport {
     this.onclose?.();
   }
 
-  #extraOf({ id, method }: Sent): MessageExtra {
+  #lettingGo({ id, method }: Sent): MessageExtra {
     if (typeof id !== "number" || method === undefined) return {};
     // Older clients could not come back: their streams begin without an id.
     if (this.#version === undefined || !isPrimedVersion(this.#version)) return {};
@@ -131,6 +137,23 @@ interface Sent {
 
 const noJsonError = '{"code":-32603,"message":"The server\'s answer cannot be written as JSON."}';
 
+/** The request that brought a message; as SDK v2 has it, it is made when somebody looks. */
+function extraOf(forwarded: ForwardedHeaders): MessageExtra {
+  const { headers, authInfo } = splitAuthInfo(forwarded);
+  let request: Request | undefined;
+  return {
+    ...(authInfo === undefined ? {} : { authInfo }),
+    requestInfo: { headers },
+    get request() {
+      request ??= new Request(`http://${headers["host"] ?? "localhost"}/`, {
+        method: "POST",
+        headers,
+      });
+      return request;
+    },
+  };
+}
+
 /** The version that an answer of `initialize` names. */
 function versionOf(result: unknown): string | undefined {
   if (typeof result !== "object" || result === null) return undefined;
@@ -148,7 +171,7 @@ export async function connectServer(
   await server.connect(transport);
   let ended: Promise<void> | undefined;
   return {
-    send: async (text) => transport.receive(text),
+    send: async (text, headers) => transport.receive(text, headers),
     close: () => {
       ended ??= transport.end(server);
       return ended;
