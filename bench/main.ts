@@ -1,10 +1,11 @@
 /**
- * Measurements, as ratios within one run: `npm run bench -- call resume append client-state memory`, or `all`.
+ * Measurements, as ratios within one run: `npm run bench -- call resume append client-state memory abandoned`, or `all`.
  * Fails when a bound is broken. With `--write` the reports go into docs/benchmarks.md too.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus } from "node:os";
 import { parseArgs } from "node:util";
+import { measureAbandoned } from "./abandoned.ts";
 import { measureAppend } from "./append.ts";
 import { measureCall } from "./call.ts";
 import { measureClientState } from "./client-state.ts";
@@ -20,6 +21,7 @@ const measurements: ReadonlyMap<string, () => Promise<Report>> = new Map([
   ["append", () => measureAppend({ rounds, batches: 500 })],
   ["client-state", () => measureClientState({ rounds, messages: 20_000 })],
   ["memory", () => measureMemory({ sessions: 2_000 })],
+  ["abandoned", () => measureAbandoned({ sessions: 10_000 })],
 ]);
 
 const page = new URL("../docs/benchmarks.md", import.meta.url);

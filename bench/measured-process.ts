@@ -15,6 +15,8 @@ export interface MeasuredProcess {
   cpuUs(): Promise<number>;
   /** Bytes of JavaScript memory after a collection, and of the whole process. */
   memory(): Promise<{ readonly heapBytes: number; readonly rssBytes: number }>;
+  /** Let the time pass after which nothing may be left. @returns what is */
+  forget(): Promise<unknown>;
   stop(): Promise<void>;
 }
 
@@ -51,6 +53,10 @@ export async function startMeasured(
     facts: listening.facts,
     cpuUs: async () => (await ask("usage")).cpuUs,
     memory: () => ask("memory"),
+    forget: async () => {
+      child.send({ kind: "forget" } satisfies Question);
+      return (await nextAnswer(child, "forgotten", exited)).left;
+    },
     stop: async () => {
       child.send({ kind: "stop" } satisfies Question);
       await exited;

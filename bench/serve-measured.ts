@@ -5,15 +5,18 @@
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 
-export type Question = { readonly kind: "usage" | "memory" | "stop" };
+export type Question = { readonly kind: "usage" | "memory" | "stop" | "forget" };
 
 export type Answer =
   | { readonly kind: "listening"; readonly port: number; readonly facts: unknown }
   | { readonly kind: "usage"; readonly cpuUs: number }
+  | { readonly kind: "forgotten"; readonly left: unknown }
   | { readonly kind: "memory"; readonly heapBytes: number; readonly rssBytes: number };
 
 export interface Measured {
   readonly facts?: unknown;
+  /** Let the time pass after which nothing may be left. @returns what is, for the report */
+  forget?(): Promise<unknown>;
   /** Called when the server is to stop. */
   close?(): Promise<void>;
 }
@@ -34,6 +37,8 @@ export function serveMeasured(listener: RequestListener, measured: Measured = {}
       globalThis.gc?.();
       const { heapUsed, external, rss } = process.memoryUsage();
       tell({ kind, heapBytes: heapUsed + external, rssBytes: rss });
+    } else if (kind === "forget") {
+      void measured.forget?.().then((left) => tell({ kind: "forgotten", left }));
     } else {
       server.closeAllConnections();
       server.close();
