@@ -100,6 +100,23 @@ describe(`${verifies("P-02", "D-03")}options set the limits of the server`, () =
   });
 });
 
+test(`${verifies("P-02", "D-03", "c060")}50 bodies that trickle in run nothing, and are in nobody's way`, async () => {
+  const server = await remoteServer();
+  const { url } = await serve(["--body-timeout", "1s"], server.command);
+  const session = await openSession(url);
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "slow", params: { n: 0 } });
+  const headers = { ...json, "mcp-session-id": session.sessionId };
+  const slow = Array.from({ length: 50 }, () =>
+    rawRequest({ url, method: "POST", headers, body, bodyBytesSent: 10 }),
+  );
+  const call = await session.request("slow", { n: 1 });
+  await server.hasBegun(1);
+  server.release();
+  expect((await call.response()).result).toEqual({ n: 1 });
+  for (const { status } of await Promise.all(slow)) expect(status).toBe(408);
+  expect(server.begun).toBe(1);
+});
+
 test.each(["memory:", "sqlite:"])(
   `${verifies("S-07")}--hibernate ends the child of a quiet session; a message brings it back: %s`,
   async (kind) => {
