@@ -10,6 +10,7 @@ export default defineConfig({
     include: [
       "packages/*/src/**/*.test.ts",
       "packages/*/test/**/*.test.ts",
+      "packages/*/test/**/*.e2e.ts",
       "scripts/**/*.test.ts",
       "simulation/**/*.test.ts",
       "bench/**/*.test.ts",

@@ -16,7 +16,8 @@ export interface FollowSettings {
   readonly headers: Readonly<Record<string, string>>;
   /** Event id of the newest event that is known. */
   readonly cursor: string;
-  onItems(items: readonly FeedItem[]): void;
+  /** @param eventId - of the event that they came in */
+  onItems(items: readonly FeedItem[], eventId: string): void;
   /** `live`: the stream is open; `waiting`: it is to be opened again. */
   onState(state: "live" | "waiting"): void;
   /** Ends it. */
@@ -93,7 +94,7 @@ async function readOnce(
     onState("live");
     const parser = createParser({
       onEvent: ({ id, data }) => {
-        if (data !== "") onItems(decodeBatch(data));
+        if (data !== "") onItems(decodeBatch(data), id ?? held.cursor);
         // After it was handed on: what was not, comes again.
         if (id !== undefined) held.cursor = id;
       },

@@ -20,6 +20,7 @@ export {
   type SessionItem,
 } from "./feed.ts";
 export { type FollowEnd, type FollowSettings, followFeed } from "./follow.ts";
+export { lostPhrase, oneLine, outcomePhrase, phraseOf } from "./phrases.ts";
 export { timelineOf } from "./snapshot.ts";
 export {
   type Bar,

@@ -7,6 +7,9 @@ import {
   type FeedItem,
   isCut,
   type Lane,
+  lostPhrase,
+  oneLine,
+  phraseOf,
   type SessionsAnswer,
   type Timeline,
   untold,
@@ -30,45 +33,9 @@ export function sessionTable({ sessions, isCut }: SessionsAnswer, nowMs: number)
 
 /** A line that says what happened. */
 export function itemLine(item: FeedItem): string {
-  const time = clock(item.atMs);
-  if (!("tag" in item)) return `${time}  gateway           ${processWords[item.kind]}`;
-  return `${time}  ${item.tag}  ${phraseOf(item)}`;
-}
-
-const processWords = {
-  started: "started",
-  stopped: "stopped",
-  skipped: "did not keep all that happened",
-} as const;
-
-type SessionItem = Extract<FeedItem, { readonly tag: string }>;
-
-function phraseOf(item: SessionItem): string {
-  switch (item.kind) {
-    case "begun":
-      return `begun${item.client === undefined ? "" : ` by ${oneLine(item.client)}`}`;
-    case "ended":
-      return `ended: ${item.reason}`;
-    case "adopted":
-      return "adopted by this process";
-    case "opened": {
-      const calls = item.calls.map(({ method, name }) => oneLine([method, name].join(" ").trim()));
-      return `stream ${item.stream}: ${calls.join(", ")}`;
-    }
-    case "appended": {
-      const { position, through, event, bytes } = item;
-      const which = position === through ? `${position}` : `${position}–${through}`;
-      return `stream ${item.stream}: ${event} ${which}, ${bytes} bytes`;
-    }
-    case "settled":
-      return `stream ${item.stream}: ${outcomeWords(item.outcome)}`;
-    case "attached":
-      return `stream ${item.stream}: ${item.isResume ? "resumed" : "shown"} after ${item.after}`;
-    case "detached":
-      return `stream ${item.stream}: viewport ${item.cause}, shown up to ${item.shown}`;
-    case "gap":
-      return `stream ${item.stream}: GAP, ${lostWords(item.lostEvents)} lost after ${item.from}`;
-  }
+  const who = "tag" in item ? item.tag : "gateway".padEnd(16);
+  const words = "tag" in item ? phraseOf(item) : phraseOf(item).replace("gateway ", "");
+  return `${clock(item.atMs)}  ${who}  ${words}`;
 }
 
 /** The timeline: a header, then three lines for each lane that has something to show. */
@@ -147,7 +114,7 @@ const eventSigns = { notification: "·", request: "?", response: "●" } as cons
 function factsOf(lane: Lane): string {
   const outcomes = lane.calls.map(({ outcome }) => (outcome === undefined ? "runs" : outcome));
   const holes = untold(lane).reduce((sum, { from, through }) => sum + through - from + 1, 0);
-  const lost = lane.gaps.map(({ lostEvents }) => lostWords(lostEvents));
+  const lost = lane.gaps.map(({ lostEvents }) => lostPhrase(lostEvents));
   return [
     `${lane.head} events`,
     ...new Set(outcomes),
@@ -168,16 +135,6 @@ function draw({ fromMs, toMs, columns }: Scale, fill: (put: Put) => void): strin
     for (let column = columnOf(from); column <= columnOf(to); column++) cells[column] = sign;
   });
   return cells.join("").trimEnd();
-}
-
-function outcomeWords(outcome: string): string {
-  return outcome === "answered" || outcome === "cancelled"
-    ? outcome
-    : `outcome unknown: ${outcome}`;
-}
-
-function lostWords(lost: number | null): string {
-  return lost === null ? "an unknown number" : `${lost}`;
 }
 
 function columns(rows: readonly (readonly string[])[]): string {
@@ -203,9 +160,4 @@ function ago(ms: number): string {
 
 function clock(ms: number): string {
   return new Date(ms).toTimeString().slice(0, 8);
-}
-
-/** What clients and servers call things may hold anything: nothing of it may steer a terminal. */
-function oneLine(text: string): string {
-  return text.replace(/\p{Cc}/gu, "�").slice(0, 60);
 }
