@@ -45,7 +45,7 @@ interface Pending {
 /** A row of commit.sql. */
 interface CommitRow {
   readonly g: number;
-  readonly what: "done" | "repeated" | "stale" | "fenced" | "evicted";
+  readonly what: "done" | "repeated" | "fenced" | "evicted";
   readonly session: number;
   readonly version: number;
   readonly stream: number;
@@ -139,7 +139,7 @@ async function runRound(
     desk,
     writes.map(({ planned }) => planned),
   );
-  // None at all: the log is in another generation, and nothing was looked at.
+  // Without a verdict it is stale, or all is: the log is in another generation.
   writes.forEach(({ one, planned, draft }, i) => {
     const own = rows.filter(({ g }) => g === i + 1);
     const verdict = own.find(({ what }) => what !== "evicted");

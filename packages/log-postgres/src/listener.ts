@@ -4,16 +4,19 @@
  */
 import { createHash } from "node:crypto";
 import { Client, type ClientConfig } from "pg";
+import { type Message, writeMessages } from "./messages.ts";
 
 /** Between attempts to connect: from the first to the longest, doubling, milliseconds. */
 const pauseMs = { first: 100, longest: 5_000 } as const;
 
 /** Messages that wait to be told; beyond that the newest are dropped. */
-const waitingMax = 1_000;
+const waitingMax = 10_000;
 
 export interface ListenerSettings {
   readonly config: ClientConfig;
   readonly schema: string;
+  /** Who tells. */
+  readonly node: () => string;
   /** The text of the call of tell.sql. */
   readonly tell: string;
   readonly onMessage: (text: string) => void;
@@ -24,7 +27,7 @@ export interface ListenerSettings {
 export class Listener {
   readonly #settings: ListenerSettings;
   readonly #channel: string;
-  readonly #waiting: string[] = [];
+  #waiting: Message[] = [];
   #client: Client | undefined;
   #timer: NodeJS.Timeout | undefined;
   #pauseMs: number = pauseMs.first;
@@ -55,10 +58,11 @@ export class Listener {
     }
   }
 
-  tell(texts: readonly string[]): void {
-    if (this.#isClosed) return;
-    this.#waiting.push(...texts.slice(0, waitingMax - this.#waiting.length));
-    void this.#tellAll();
+  /** What is told in one turn of the event loop, and while other things are told, goes together. */
+  tell(message: Message): void {
+    if (this.#isClosed || this.#waiting.length >= waitingMax) return;
+    this.#waiting.push(message);
+    if (this.#waiting.length === 1) queueMicrotask(() => void this.#tellAll());
   }
 
   /** @returns when what was told is on its way */
@@ -77,13 +81,13 @@ export class Listener {
     this.#isTelling = true;
     try {
       while (this.#waiting.length > 0 && client === this.#client) {
+        const messages = this.#waiting;
+        this.#waiting = [];
         // Tried once: who does not hear finds out by itself.
-        const text = this.#waiting.shift();
-        await client.query({
-          name: "tell",
-          text: this.#settings.tell,
-          values: [this.#channel, text],
-        });
+        for (const text of writeMessages({ from: this.#settings.node(), messages })) {
+          const values = [this.#channel, text];
+          await client.query({ name: "tell", text: this.#settings.tell, values });
+        }
       }
     } catch {
       this.#lost(client);
@@ -95,7 +99,7 @@ export class Listener {
   #lost(client: Client): void {
     if (client !== this.#client) return;
     this.#client = undefined;
-    this.#waiting.length = 0;
+    this.#waiting = [];
     void client.end().catch(() => {});
     if (this.#isClosed) return;
     const waitMs = this.#pauseMs * (0.5 + Math.random() / 2);

@@ -77,6 +77,7 @@ export async function openStore(
   const listener = new Listener({
     config: clientConfig(location, timeoutMs),
     schema: location.schema,
+    node: () => shared.node,
     tell: loadSql("tell-call", location.schema),
     onMessage: (text) => wakes.hear(text),
     onConnect: () => void wakes.poll().catch(() => {}),
@@ -158,11 +159,15 @@ async function firstMeeting(
   }
 }
 
+/** Every statement finds its rows by an index, whatever the values: it is planned once. */
+const connectionSettings = "set plan_cache_mode = force_generic_plan; set jit = off";
+
 async function greet(
   client: ClientBase,
   statements: Statements,
   acquaintance: Acquaintance,
 ): Promise<void> {
+  await client.query(connectionSettings);
   const { settings } = await acquaintance.meet(asking(client, statements));
   // [C E-03] What is acknowledged is on disk, whatever the database's default is.
   if (settings.synchronous_commit === "off") await client.query("set synchronous_commit = on");

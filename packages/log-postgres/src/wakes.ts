@@ -12,7 +12,7 @@ import {
 import type { Book } from "./book.ts";
 import type { Connections } from "./connections.ts";
 import type { Listener } from "./listener.ts";
-import { hashOf, type Message, type Recipient, readMessages, writeMessages } from "./messages.ts";
+import { hashOf, type Message, type Recipient, readMessages } from "./messages.ts";
 
 /** Streams, and sessions with something in the inbox, that one question is about. */
 const askedMax = 1_000;
@@ -131,7 +131,7 @@ export class Wakes {
     if (news.size > 0 || isEnd || toTell !== undefined) {
       const streams = isEnd ? "all" : [...news];
       const { row, owner } = toTell ?? { row: 0, owner: undefined };
-      this.tell({ kind: "changed", hash: hashOf(session), row, streams, owner });
+      this.#sources?.listener.tell({ kind: "changed", hash: hashOf(session), row, streams, owner });
     }
     if (this.#followers.isSessionFollowed(session)) {
       for (const stream of news) {
@@ -148,17 +148,12 @@ export class Wakes {
   /** This node has released a session. */
   onReleased(session: SessionId, row: number): void {
     const hash = hashOf(session);
-    this.tell({ kind: "changed", hash, row, streams: [], owner: "everyone" });
+    this.#sources?.listener.tell({ kind: "changed", hash, row, streams: [], owner: "everyone" });
     this.#wakeInbox(session);
   }
 
   onLeft(): void {
-    this.tell({ kind: "left" });
-  }
-
-  tell(message: Message): void {
-    const { listener, node } = this.#sources ?? {};
-    if (node !== undefined) listener?.tell(writeMessages({ from: node(), messages: [message] }));
+    this.#sources?.listener.tell({ kind: "left" });
   }
 
   /** Another node has told something, or this one has. */

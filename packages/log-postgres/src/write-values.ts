@@ -22,40 +22,49 @@ export function newWriteName(): string {
   return (randomBytes(8).readBigUInt64BE() >> 2n).toString();
 }
 
-/** @param generation - of the log */
+/** The rows of a write, by the parameter that has them. */
+interface Rows {
+  readonly groups: object[];
+  readonly opened: object[];
+  readonly changed: object[];
+  readonly events: object[];
+  readonly claims: object[];
+  readonly entries: object[];
+  readonly census: object[];
+}
+
+/**
+ * @param generation - of the log
+ * @returns the first eight parameters of commit.sql
+ */
 export function writeValues(
   writes: readonly PlannedWrite[],
   stampMs: number,
   generation: number,
-): readonly [
-  groups: string,
-  streams: string,
-  events: string,
-  claims: string,
-  entries: string,
-  bodies: Buffer,
-] {
+): readonly (string | Buffer)[] {
   const bodies = createBodies();
-  const groups: object[] = [];
-  const streams: object[] = [];
-  const events: object[] = [];
-  const claims: object[] = [];
-  const entries: object[] = [];
+  const rows: Rows = {
+    ...{ groups: [], opened: [], changed: [], events: [], claims: [], entries: [], census: [] },
+  };
   for (const [i, planned] of writes.entries()) {
     const g = i + 1;
-    groups.push(groupRow(planned, g, bodies, stampMs));
-    streams.push(...streamRows(planned, g, bodies, stampMs, generation));
-    events.push(...eventRows(planned, g, bodies, stampMs));
+    rows.groups.push(groupRow(planned, g, bodies, stampMs));
+    addStreams(rows, planned, g, bodies, stampMs, generation);
+    rows.events.push(...eventRows(planned, g, bodies, stampMs));
     for (const change of planned.write.claims.values()) {
-      claims.push(claimRow(change, g, bodies, stampMs));
+      rows.claims.push(claimRow(change, g, bodies, stampMs));
     }
     for (const [n, { text, stream }] of planned.write.sent.entries()) {
       const [text_at, bytes] = bodies.add(text);
-      entries.push({ g, n: n + 1, stream: stream ?? null, text_at, bytes });
+      rows.entries.push({ g, n: n + 1, stream: stream ?? null, text_at, bytes });
+    }
+    const { session } = planned.write;
+    const live = Number(planned.entry === undefined) - Number(session.ended !== undefined);
+    if (live !== 0) {
+      rows.census.push({ g, live, ...slice("principal", bodies.add(indexed(session.principal))) });
     }
   }
-  const texts = [groups, streams, events, claims, entries].map((rows) => JSON.stringify(rows));
-  return [...(texts as [string, string, string, string, string]), bodies.all()];
+  return [...Object.values(rows).map((some: object[]) => JSON.stringify(some)), bodies.all()];
 }
 
 function groupRow(
@@ -65,7 +74,6 @@ function groupRow(
   at_ms: number,
 ): object {
   const { session, events, touch, sent, holding } = planned;
-  const live = Number(entry === undefined) - Number(session.ended !== undefined);
   const responses = events.filter(({ kind }) => kind === "response");
   return {
     ...{ g, write, fence, at_ms, name: session.session },
@@ -77,8 +85,6 @@ function groupRow(
         }
       : { session: entry.id, version: entry.version }),
     ...(session.data === entry?.state.data ? {} : slice("data", bodies.add(session.data))),
-    ...(live === 0 ? {} : slice("census", bodies.add(indexed(session.principal)))),
-    live,
     next_stream: session.nextStream,
     many: events.length,
     events: events.length - responses.length,
@@ -93,25 +99,26 @@ function groupRow(
   };
 }
 
-function streamRows(
+function addStreams(
+  { opened, changed }: Rows,
   { write, entry }: PlannedWrite,
   g: number,
   bodies: Bodies,
   atMs: number,
   generation: number,
-): object[] {
-  return [...write.streams.values()].map((state) => {
+): void {
+  for (const state of write.streams.values()) {
     const known = entry?.streams.get(state.stream);
     const calls = state.calls.length === 0 ? "" : JSON.stringify(state.calls);
-    return {
-      ...{ g, stream: state.stream, is_new: known === undefined },
+    (known === undefined ? opened : changed).push({
+      ...{ g, stream: state.stream },
       ...(state.calls === known?.calls ? {} : slice("calls", bodies.add(calls))),
       ...{ runs: writeRuns(state.runs), generation, head: state.head },
       written_through: state.writtenThrough,
       viewer: state.viewer ?? null,
       finished_at_ms: state.isFinished ? atMs : null,
-    };
-  });
+    });
+  }
 }
 
 function eventRows(
