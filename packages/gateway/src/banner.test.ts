@@ -26,6 +26,8 @@ test("it names version, URL, log, command, the window rule and the way to stop",
 
 test("it promises no more than the log holds", () => {
   expect(bannerOf("--durability", "power")).toContain("(survives power loss)");
+  const shared = bannerOf("--log", "postgres://me:secret@db.example/mcp");
+  expect(shared).toContain("postgres://…@db.example/mcp (shared by any number of nodes)");
   const memory = bannerOf("--log", "memory:");
   expect(memory).toContain("gone when this process ends");
   expect(memory).not.toContain("next start");

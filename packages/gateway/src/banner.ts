@@ -1,7 +1,7 @@
 /** What a start says on stdout, for people. Pure. */
 import type { AdminPlace } from "./admin/admin.ts";
 import type { Served } from "./command-line.ts";
-import { isWildcard } from "./option-values.ts";
+import { isWildcard, withoutPassword } from "./option-values.ts";
 import type { ServeOptions } from "./serve-options.ts";
 import { durationPhrase, sizePhrase } from "./units.ts";
 
@@ -35,6 +35,7 @@ export function banner({ version, url, admin, options, serving }: BannerFacts): 
 
 function logPhrase({ log }: ServeOptions): string {
   if (log.kind === "memory") return "memory: (gone when this process ends)";
+  if (log.kind === "postgres") return `${withoutPassword(log.url)} (shared by any number of nodes)`;
   const survives = log.durability === "power" ? "power loss" : "the death of this process";
   return `sqlite:${log.path} (survives ${survives})`;
 }

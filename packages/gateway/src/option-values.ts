@@ -4,7 +4,9 @@ import { type Parsed, parseWhole } from "./units.ts";
 /** Where the event log is; the logs of this version. */
 export type LogPlace =
   | { readonly kind: "memory" }
-  | { readonly kind: "sqlite"; readonly path: string };
+  | { readonly kind: "sqlite"; readonly path: string }
+  /** With user and password, it may be: not for people. */
+  | { readonly kind: "postgres"; readonly url: string };
 
 /** Who may ask [C S-06]. */
 export type AuthChoice =
@@ -20,7 +22,13 @@ export function parseLog(text: string): Parsed<LogPlace> {
   const path = /^sqlite:(?:\/\/(?=\/))?(.+)$/.exec(text)?.[1];
   if (path !== undefined) return taken({ kind: "sqlite", path });
   const shown = withoutPassword(text);
-  return wrong(`"${shown}" is no log of this version; it has sqlite:FILE and memory:`);
+  if (/^postgres(ql)?:\/\//.test(text)) {
+    const isWhole = URL.canParse(text) && new URL(text).pathname.length > 1;
+    return isWhole
+      ? taken({ kind: "postgres", url: text })
+      : wrong(`"${shown}" names no database; write it like postgres://user@host/database`);
+  }
+  return wrong(`"${shown}" is no log of this version; it has sqlite:FILE, postgres://…, memory:`);
 }
 
 export function parseAuth(text: string): Parsed<AuthChoice> {

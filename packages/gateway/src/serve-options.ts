@@ -35,7 +35,7 @@ import { readUpstream, type UpstreamChoice } from "./upstream-options.ts";
 
 /** The event log, and what an acknowledged event in it survives. */
 export type LogChoice =
-  | Extract<LogPlace, { readonly kind: "memory" }>
+  | Extract<LogPlace, { readonly kind: "memory" | "postgres" }>
   | (Extract<LogPlace, { readonly kind: "sqlite" }> & {
       readonly durability: "process" | "power";
     });
@@ -185,12 +185,17 @@ function readLog(reader: OptionReader): LogChoice {
   if (log.kind === "sqlite") return { ...log, durability };
   if (reader.isGiven("durability")) {
     reader.problems.push({
-      problem: "--durability belongs to a sqlite: log; a memory: log survives nothing.",
+      problem: `--durability belongs to a sqlite: log; ${ownDurability[log.kind]}.`,
       fix: "Leave it out, or keep the log in a file: --log sqlite:./holdfast.db",
     });
   }
   return log;
 }
+
+const ownDurability = {
+  memory: "a memory: log survives nothing",
+  postgres: "what a postgres: log acknowledges is on the disk of its database",
+} as const;
 
 /** Without a path of its own, the public URL is the place of the endpoint's path. */
 function readPublicUrl(reader: OptionReader, path: string): string | undefined {

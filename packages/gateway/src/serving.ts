@@ -51,7 +51,7 @@ export async function startServing(task: ServeTask, logger: Logger): Promise<Ser
   const { upstream, killChildren } = openUpstreams(task, logger);
   const gate = await openGate(options, logger, () => performance.now());
   const { authenticate } = gate;
-  const log = openLog(options.log);
+  const log = await openLog(options.log, logger);
   const admin = await prepareAdmin(options, logger);
   const runtime = createSessionRuntime({
     log,
@@ -119,9 +119,18 @@ function urlOf({ origin }: Listener, { runtime }: ServeOptions): string {
   return `${origin}${runtime.path ?? "/"}`;
 }
 
-function openLog(choice: LogChoice): EventLog {
-  if (choice.kind === "memory") return memoryLog();
-  return sqliteLog(choice.path, { durability: choice.durability });
+async function openLog(choice: LogChoice, logger: Logger): Promise<EventLog> {
+  switch (choice.kind) {
+    case "memory":
+      return memoryLog();
+    case "sqlite":
+      return sqliteLog(choice.path, { durability: choice.durability });
+    case "postgres": {
+      // With its driver, which a start on another log need not wait for.
+      const { postgresLog } = await import("@holdfast/log-postgres");
+      return postgresLog(choice.url, { onWarning: (sentence) => logger.warn(sentence) });
+    }
+  }
 }
 
 /** Names that were given to the endpoint may be named by clients: no page can take them [C P-01]. */
