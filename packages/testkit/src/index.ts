@@ -41,6 +41,7 @@ export {
   startHaproxy,
   startNginx,
 } from "./real-proxies.ts";
+export { type RedisServer, sharedRedis, startRedis } from "./redis-server.ts";
 export { type SeededRandom, seededRandom, seedHints, testSeed } from "./seeded-random.ts";
 export { findBinary, requireService } from "./services.ts";
 export { smallDisk } from "./small-disk.ts";

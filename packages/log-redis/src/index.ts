@@ -1,0 +1,1 @@
+export { type RedisLogOptions, redisLog } from "./redis-log.ts";
