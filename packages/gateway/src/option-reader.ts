@@ -31,7 +31,8 @@ export interface OptionReader {
   isGiven(name: string): boolean;
   /** Read the one value of an option; after a problem, some value that nobody will see. */
   value<T>(name: string, parse: (text: string) => Parsed<T>): T;
-  list(name: string): readonly string[];
+  /** Each value of a repeatable option; those with a problem are left out. */
+  list(name: string, parse?: (text: string) => Parsed<string>): readonly string[];
 }
 
 /**
@@ -47,6 +48,10 @@ export function createOptionReader(
   const variable = (name: string) => env[variableOf(name)]?.trim() || undefined;
   const fallback = (name: string) =>
     fallbacks[name] ?? rows.find((row) => row.name === name)?.fallback ?? "";
+  const problemOf = (name: string, isOnLine: boolean, problem: string): WrongUse => ({
+    problem: `${isOnLine ? `--${name}` : variableOf(name)}: ${problem}.`,
+    fix: `See holdfast ${command} --help.`,
+  });
   return {
     problems,
     isGiven: (name) => given[name] !== undefined || variable(name) !== undefined,
@@ -55,21 +60,26 @@ export function createOptionReader(
       const text = onLine ?? variable(name) ?? fallback(name);
       const parsed = parse(text);
       if (parsed.ok) return parsed.value;
-      const source = onLine === undefined ? variableOf(name) : `--${name}`;
-      problems.push({
-        problem: `${source}: ${parsed.problem}.`,
-        fix: `See holdfast ${command} --help.`,
-      });
+      problems.push(problemOf(name, onLine !== undefined, parsed.problem));
       // What a default would give stands in, so that the reading can go on to the one report.
       const standIn = parse(fallback(name));
       if (!standIn.ok) throw new Error(`the default of --${name} is no value: ${standIn.problem}`);
       return standIn.value;
     },
-    list: (name) =>
-      given[name] ??
-      (variable(name) ?? fallback(name))
-        .split(",")
-        .map((item) => item.trim())
-        .filter((item) => item !== ""),
+    list: (name, parse) => {
+      const items =
+        given[name] ??
+        (variable(name) ?? fallback(name))
+          .split(",")
+          .map((item) => item.trim())
+          .filter((item) => item !== "");
+      if (parse === undefined) return items;
+      return items.flatMap((item) => {
+        const parsed = parse(item);
+        if (parsed.ok) return [parsed.value];
+        problems.push(problemOf(name, given[name] !== undefined, parsed.problem));
+        return [];
+      });
+    },
   };
 }

@@ -52,6 +52,23 @@ export function parsePublicUrl(text: string): Parsed<URL | undefined> {
   return wrong(`"${withoutPassword(text)}" is no URL; write it like https://mcp.example/mcp`);
 }
 
+/** An origin as browsers send it: scheme, name, and port where it is not the scheme's own. */
+export function parseOrigin(text: string): Parsed<string> {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url !== undefined && isWeb(url) && url.href === `${url.origin}/`) return taken(url.origin);
+  const meant = url !== undefined && isWeb(url) ? url.origin : "https://app.example";
+  return wrong(`"${withoutPassword(text)}" is no origin; write it like ${meant}`);
+}
+
+/** A `Host` header: a name for any port, or name and port; an IPv6 address in brackets. */
+export function parseHostName(text: string): Parsed<string> {
+  if (/^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?$/i.test(text)) return taken(text);
+  const url = text.includes("://") && URL.canParse(text) ? new URL(text) : undefined;
+  const isBareV6 = /^[0-9a-f]*:[0-9a-f:.]+$/i.test(text);
+  const meant = url?.host || (isBareV6 ? `[${text}]` : "mcp.example:8443");
+  return wrong(`"${withoutPassword(text)}" is no host; write it like ${meant}`);
+}
+
 export function parsePath(text: string): Parsed<string> {
   if (/^\/[\x21-\x7e]*$/.test(text) && !/[?#]/.test(text)) return taken(text);
   return wrong(`"${text}" is no path; write it like /mcp`);

@@ -188,6 +188,15 @@ test("lists: repeated on the line, by comma in a variable, and the line replaces
   expect(options("--no-prime a", { HOLDFAST_NO_PRIME: "b" }).runtime.noPrime).toEqual(["a"]);
 });
 
+test(`${verifies("P-01")}origins and hosts are taken as browsers send them`, () => {
+  const { runtime } = options(
+    "--allowed-origin HTTPS://A.example:443/ --allowed-origin http://[::2]:9 " +
+      "--allowed-host Mcp.example --allowed-host [::2]:80 --allowed-host my_host:1",
+  );
+  expect(runtime.allowedOrigins).toEqual(["https://a.example", "http://[::2]:9"]);
+  expect(runtime.allowedHosts).toEqual(["Mcp.example", "[::2]:80", "my_host:1"]);
+});
+
 test("of a repeated single option the last counts", () => {
   expect(options("--port 1 --port 2").port).toBe(2);
 });
@@ -199,6 +208,21 @@ test.each([
   ["--max-events 0", {}, /--max-events: "0" is no whole number/],
   ["--admin-port 70000", {}, /--admin-port: "70000" is no whole number .*; or auto/],
   ["--path mcp", {}, /--path: "mcp" is no path/],
+  [
+    "--allowed-origin notaurl",
+    {},
+    /--allowed-origin: "notaurl" is no origin; write it like https:/,
+  ],
+  ["--allowed-origin *", {}, /"\*" is no origin/],
+  ["--allowed-origin null", {}, /"null" is no origin/],
+  ["--allowed-origin https://a.example/app", {}, /write it like https:\/\/a\.example\./],
+  ["--allowed-origin https://me:secret@a.example", {}, /^(?!.*secret).*is no origin/],
+  ["", { HOLDFAST_ALLOWED_ORIGIN: "https://a, b" }, /HOLDFAST_ALLOWED_ORIGIN: "b" is no origin/],
+  ["--allowed-host http://x", {}, /--allowed-host: "http:\/\/x" is no host; write it like x\./],
+  ["--allowed-host x/y", {}, /"x\/y" is no host/],
+  ["--allowed-host *", {}, /"\*" is no host/],
+  ["--allowed-host ::1", {}, /write it like \[::1\]/],
+  ["", { HOLDFAST_ALLOWED_HOST: "x,y:port" }, /HOLDFAST_ALLOWED_HOST: "y:port" is no host/],
   ["--path /a?b", {}, /--path/],
   ["--gap-signal loud", {}, /--gap-signal: "loud" is not one of auto, status, in-band/],
   ["", { HOLDFAST_PORT: "x" }, /HOLDFAST_PORT: "x"/],
