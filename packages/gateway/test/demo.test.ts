@@ -6,7 +6,7 @@ import { afterEach, expect, test } from "vitest";
 import { exitCodeOf } from "../src/demo/command.ts";
 import { demoPace, type Exhibit, exhibits } from "../src/demo/exhibits.ts";
 import { demoProcesses } from "../src/demo/processes.ts";
-import type { Row, Stack } from "../src/demo/row.ts";
+import { type Row, type Stack, stacks } from "../src/demo/row.ts";
 import { runExhibit } from "../src/demo/run-exhibit.ts";
 import { holdfast, scratchDirectory } from "./gateway-process.ts";
 
@@ -23,13 +23,13 @@ test(
     const { code } = await within(demo.exited, "the end of the demo", demoMsMax);
     const rows = JSON.parse(demo.stdout) as Row[];
     expect(rows.map(({ exhibit, stack }) => [exhibit, stack])).toEqual(
-      exhibits.flatMap(({ id }) => ["stock", "holdfast"].map((stack) => [id, stack])),
+      exhibits.flatMap(({ id }) => stacks.map((stack) => [id, stack])),
     );
     for (const row of rows) {
       expect(demo.stderr).toContain(exhibits.find(({ id }) => id === row.exhibit)?.title);
       expectSound(row);
     }
-    for (const row of rows.filter(({ stack }) => stack === "holdfast")) {
+    for (const row of rows.filter(({ stack }) => stack !== "stock")) {
       expect(row).toMatchObject({ effects: row.incident === 1 ? 1 : null, doubled: 0 });
       expect(row.lostTold, row.exhibit).toBe(row.lost);
       // [C X-05] "-32011 `outcome-unknown` on its stream": one call, and no second one after it
@@ -37,8 +37,11 @@ test(
       expect(row).toMatchObject({ attempts: [{ kind }], isRight: true });
     }
     // [C R-03] "lostEvents": a number, that of the entries which did not come
-    expect(rows.at(-1)).toMatchObject({ exhibit: "evicted-cursor", stack: "holdfast" });
-    expect(rows.at(-1)?.lost).toBeGreaterThan(0);
+    for (const row of rows.filter(
+      ({ exhibit, stack }) => exhibit === "evicted-cursor" && stack !== "stock",
+    )) {
+      expect(row.lost).toBeGreaterThan(0);
+    }
     expect(code).toBe(0);
     // Not our business, but good to know: the exhibit is to be replaced by one that still fails.
     for (const row of rows.filter(({ stack, isRight }) => stack === "stock" && isRight)) {
@@ -91,20 +94,17 @@ async function run(changed: Exhibit, stack: Stack, pace = quickPace): Promise<Ro
   return runExhibit({ exhibit: changed, stack, pace, directory, processes, signal });
 }
 
-test.each(["stock", "holdfast"] as const)(
-  "without a fault the row of %s is right",
-  async (stack) => {
-    const row = await run({ ...exhibit("idle-cut"), disturb: async () => {} }, stack);
-    expect(row).toMatchObject({
-      effects: 1,
-      sent: 1,
-      lost: 0,
-      isRight: true,
-      cuts: 0,
-      refusals: 0,
-    });
-  },
-);
+test.each(stacks)("without a fault the row of %s is right", async (stack) => {
+  const row = await run({ ...exhibit("idle-cut"), disturb: async () => {} }, stack);
+  expect(row).toMatchObject({
+    effects: 1,
+    sent: 1,
+    lost: 0,
+    isRight: true,
+    cuts: 0,
+    refusals: 0,
+  });
+});
 
 test("a stock store that is large enough loses nothing: the loss is measured, not written", async () => {
   const store = { kind: "ring", eventsMax: 1000 } as const;

@@ -1,8 +1,9 @@
 /**
- * The caller of the demo: a loop around the stock SDK client that, on an error, opens a new session
+ * The caller of the demo: a loop around the stock SDK client, over its own transport or ours, that, on an error, opens a new session
  * and calls again. A model of common agent code: it has no memory of what it has asked for already.
  * One error it understands: that the outcome is unknown. It does not call again then.
  */
+import { memoryState, ResumableClientTransport, type StateChange } from "@holdfast/client";
 import { errorCodes } from "@holdfast/contract";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
@@ -14,6 +15,8 @@ import type { ToolName } from "./tools.ts";
 export interface AgentSettings {
   readonly url: string;
   readonly tool: ToolName;
+  /** Over our transport in the place of the SDK's. */
+  readonly isOurClient: boolean;
   /** How long one call may take before the client gives it up, milliseconds. */
   readonly callTimeoutMs: number;
   readonly attemptsMax: number;
@@ -58,11 +61,16 @@ async function callOnce(settings: AgentSettings): Promise<Attempt> {
   });
   let startMs = performance.now();
   try {
+    const transport = settings.isOurClient
+      ? ourTransport(url, events)
+      : new StreamableHTTPClientTransport(new URL(url));
     // The SDK's own types do not agree under exactOptionalPropertyTypes.
-    await client.connect(new StreamableHTTPClientTransport(new URL(url)) as Transport, limits);
+    await client.connect(transport as Transport, limits);
     startMs = performance.now();
     events.onConnected();
-    const options = { ...limits, onresumptiontoken: () => events.onCursor() };
+    const options = settings.isOurClient
+      ? limits
+      : { ...limits, onresumptiontoken: () => events.onCursor() };
     const { content, isError } = await client.callTool({ name: tool }, undefined, options);
     const text = textOf(content);
     if (isError) throw new Error(text);
@@ -75,6 +83,19 @@ async function callOnce(settings: AgentSettings): Promise<Attempt> {
   } finally {
     await client.close();
   }
+}
+
+/** It keeps cursors to itself: when it has one is told by its state. */
+function ourTransport(url: string, events: AgentEvents): ResumableClientTransport {
+  const state = memoryState();
+  const commit = (changes: readonly StateChange[]) => {
+    state.commit(changes);
+    if (changes.some(({ change }) => change === "setCallCursor")) events.onCursor();
+  };
+  return new ResumableClientTransport(url, {
+    state: { ...state, commit },
+    onGap: ({ lostEvents }) => events.onGap(lostEvents),
+  });
 }
 
 function textOf(content: unknown): string {

@@ -8,7 +8,7 @@ import { HoldfastError } from "@holdfast/contract";
 import { stopOnSignals } from "../stop-signals.ts";
 import { demoPace, exhibits } from "./exhibits.ts";
 import { demoProcesses } from "./processes.ts";
-import type { Row } from "./row.ts";
+import { type Row, stacks } from "./row.ts";
 import { demoTable, progressLine } from "./table.ts";
 
 /**
@@ -25,8 +25,12 @@ export async function runDemoCommand({ isJson }: { readonly isJson: boolean }): 
   const onSignal = stopOnSignals(handlers, () => performance.now());
   process.on("exit", processes.killAll).on("SIGINT", onSignal).on("SIGTERM", onSignal);
   const say = (line: string) => void process.stderr.write(`${line}\n`);
-  say(`${exhibits.length} exhibits, each on the stock SDK and on Holdfast; about 25 s.`);
+  say(
+    `${exhibits.length} exhibits, each on the stock SDK, on Holdfast, and with our client; about 30 s.`,
+  );
   const rows = await runDemo({
+    exhibits,
+    stacks,
     pace: demoPace,
     processes,
     signal: abort.signal,

@@ -1,21 +1,21 @@
-/** The whole demo: every exhibit on both stacks, side by side, and nothing left behind. */
+/** The whole demo: exhibits on stacks, side by side, and nothing left behind. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Exhibit, exhibits, type Pace } from "./exhibits.ts";
+import type { Exhibit, Pace } from "./exhibits.ts";
 import type { DemoProcesses } from "./processes.ts";
 import type { Row, Stack } from "./row.ts";
 import { runExhibit } from "./run-exhibit.ts";
 
 export interface DemoSettings {
+  readonly exhibits: readonly Exhibit[];
+  readonly stacks: readonly Stack[];
   readonly pace: Pace;
   readonly processes: DemoProcesses;
   /** Stop; the servers are ended all the same. */
   readonly signal: AbortSignal;
   onRow(row: Row, exhibit: Exhibit): void;
 }
-
-const stacks: readonly Stack[] = ["stock", "holdfast"];
 
 /**
  * Run all exhibits.
@@ -24,7 +24,7 @@ const stacks: readonly Stack[] = ["stock", "holdfast"];
  * @throws {@link HoldfastError} `ERR_UPSTREAM_START`
  */
 export async function runDemo(settings: DemoSettings): Promise<readonly Row[]> {
-  const { pace, processes, onRow } = settings;
+  const { exhibits, stacks, pace, processes, onRow } = settings;
   const directory = await mkdtemp(join(tmpdir(), "holdfast-demo-"));
   // When one exhibit fails, the others end with it.
   const failure = new AbortController();

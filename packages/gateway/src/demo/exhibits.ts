@@ -1,6 +1,6 @@
 /**
  * What the demo shows: failures that common deployments have today, as a list. Each runs on the
- * stock SDK and on Holdfast, with the same tools, the same client and the same balancer between.
+ * stock SDK and on Holdfast, with the same tools and the same balancer between.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { StockStore } from "./tool-process.ts";
@@ -37,8 +37,9 @@ export interface Exhibit {
   readonly store: StockStore;
   /** For people: how the stock server is set up. */
   readonly storePhrase: string;
-  /** Options of `holdfast serve` beside its defaults. */
+  /** Options of `holdfast serve` beside its defaults: for the stock client, and for ours. */
   readonly serveOptions: readonly string[];
+  readonly ownServeOptions: readonly string[];
   disturb(scene: Scene): Promise<void>;
 }
 
@@ -75,6 +76,7 @@ export const exhibits: readonly Exhibit[] = [
     store: { kind: "none" },
     storePhrase: "no event store (default)",
     serveOptions: [],
+    ownServeOptions: [],
     disturb: async ({ connected, cutSilent }) => {
       await connected;
       cutSilent(silentMs.once);
@@ -88,6 +90,7 @@ export const exhibits: readonly Exhibit[] = [
     store: { kind: "sample" },
     storePhrase: "sample event store",
     serveOptions: [],
+    ownServeOptions: [],
     disturb: async ({ connected, cutSilent }) => {
       await connected;
       // A silence, the time until this client is back, and a silence again fit into one charge.
@@ -104,6 +107,7 @@ export const exhibits: readonly Exhibit[] = [
     // This client tries twice, each time after what the server asked for: the default of 1 s would
     // have it give up after 2 s.
     serveOptions: ["--retry", "3s"],
+    ownServeOptions: [],
     disturb: async ({ cursorHeld, cutAll, refuseFor }) => {
       await cursorHeld;
       await delay(1000);
@@ -120,6 +124,7 @@ export const exhibits: readonly Exhibit[] = [
     storePhrase: "sample event store",
     // The two tries of this client are to leave the restart some seconds, on a busy machine too.
     serveOptions: ["--retry", "3s"],
+    ownServeOptions: [],
     disturb: async ({ cursorHeld, effectMade, killAndRestart }) => {
       await Promise.all([cursorHeld, effectMade()]);
       await killAndRestart();
@@ -133,6 +138,7 @@ export const exhibits: readonly Exhibit[] = [
     store: { kind: "ring", eventsMax: keptEvents },
     storePhrase: `store of ${keptEvents} events`,
     serveOptions: ["--max-events", String(keptEvents)],
+    ownServeOptions: ["--max-events", String(keptEvents)],
     disturb: async ({ reportWaits, cutAll, letReportGoOn }) => {
       await reportWaits;
       cutAll();

@@ -1,8 +1,14 @@
 /** A row of the demo's table: what one exhibit did on one stack, and whether that was right. Pure. */
 import type { DeedKind } from "./ledger.ts";
 
-/** `stock`: the SDK's own server. `holdfast`: the same tools behind `holdfast serve`. */
-export type Stack = "stock" | "holdfast";
+/**
+ * `stock`: the SDK's client and its own server. `holdfast`: that client, and the same tools behind
+ * `holdfast serve`. `client`: the same server, and the SDK's client over our transport.
+ */
+export const stacks = ["stock", "holdfast", "client"] as const;
+
+/** `alone`: our transport, and the SDK's own server; not in the table of the demo. */
+export type Stack = (typeof stacks)[number] | "alone";
 
 /** One call of the agent loop; its time runs from the open session, or from a connect that failed. */
 export type Attempt =

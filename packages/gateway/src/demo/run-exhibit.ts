@@ -36,6 +36,7 @@ export async function runExhibit(run: ExhibitRun): Promise<Row> {
   const calls = runAgent({
     url: `http://127.0.0.1:${balancer.port}/mcp`,
     tool: exhibit.tool,
+    isOurClient: stack === "client" || stack === "alone",
     callTimeoutMs: pace.callTimeoutMs,
     attemptsMax: pace.attemptsMax,
     events: caller,
@@ -69,9 +70,11 @@ export async function runExhibit(run: ExhibitRun): Promise<Row> {
 
 function startServer(run: ExhibitRun, tools: ToolSettings, port: number): Promise<DemoServer> {
   const { exhibit, stack, directory, processes } = run;
-  if (stack === "stock") return processes.startStock(port, tools, exhibit.store);
+  if (stack === "stock" || stack === "alone")
+    return processes.startStock(port, tools, exhibit.store);
   const logFile = join(directory, "holdfast.db");
-  return processes.startHoldfast(port, tools, { logFile, options: exhibit.serveOptions });
+  const options = stack === "client" ? exhibit.ownServeOptions : exhibit.serveOptions;
+  return processes.startHoldfast(port, tools, { logFile, options });
 }
 
 /** A server that comes back on the port of its first start. */

@@ -52,7 +52,7 @@ test("the figures of a row are those that are printed", () => {
   const text = demoTable({ ...facts, rows: [stock] });
   const line = lineWith(text, "stock SDK, no event store");
   expect(line).toMatch(/ 3 +2 of 3 +7\.0 s +timeout, then timeout, then receipt$/);
-  expect(text).toContain("stock SDK 0 of 1, Holdfast 0 of 0");
+  expect(text).toContain("stock SDK 0 of 1; Holdfast 0 of 0; Holdfast, our client 0 of 0");
   expect(text).toContain("@modelcontextprotocol/sdk 9.8.7");
 });
 
@@ -60,14 +60,14 @@ test("a loss is told apart from a loss without a word", () => {
   const text = demoTable({ ...facts, rows: [gap([], "stock"), gap([2], "holdfast")] });
   expect(lineWith(text, "stock SDK, store")).toMatch(/2 of 3 .*result, no word of the loss$/);
   expect(lineWith(text, "Holdfast, --max")).toMatch(/2 of 3 .*"2 events lost", then result$/);
-  expect(text).toContain("stock SDK 0 of 1, Holdfast 1 of 1");
+  expect(text).toContain("stock SDK 0 of 1; Holdfast 1 of 1");
 });
 
 test("an unknown outcome is named, and counts as right for a killed server", () => {
   const text = demoTable({ ...facts, rows: [stock, killed] });
   expect(lineWith(text, "Holdfast, --retry 3s")).toMatch(/ 1 +1 of 1 +3\.0 s +outcome unknown$/);
   expect(text).toContain("an agent that understands the error does not repeat");
-  expect(text).toContain("stock SDK 0 of 1, Holdfast 1 of 1");
+  expect(text).toContain("stock SDK 0 of 1; Holdfast 1 of 1");
   const title = exhibits.find(({ id }) => id === "killed-server");
   expect(progressLine(killed, title!)).toMatch(/: 1 charge, outcome unknown after 3\.0 s$/);
 });

@@ -1,6 +1,6 @@
 /** The demo's table and its footnotes, for people. Pure: every figure comes in with the rows. */
 import { type Exhibit, type Pace, silentMs } from "./exhibits.ts";
-import type { Attempt, Row } from "./row.ts";
+import { type Attempt, type Row, type Stack, stacks } from "./row.ts";
 
 export interface TableFacts {
   readonly rows: readonly Row[];
@@ -15,7 +15,7 @@ const incidents = [
 ] as const;
 
 type Incident = (typeof incidents)[number];
-const widths = [39, 9, 15, 8] as const;
+const widths = [40, 9, 15, 8] as const;
 
 export function demoTable(facts: TableFacts): string {
   const tables = incidents.map((incident) => incidentTable(incident, facts));
@@ -41,7 +41,10 @@ function incidentTable(incident: Incident, { rows, exhibits }: TableFacts): stri
 }
 
 function rowLine(row: Row, exhibit: Exhibit): string {
-  const setUp = row.stack === "stock" ? exhibit.storePhrase : exhibit.serveOptions.join(" ");
+  const { storePhrase, serveOptions, ownServeOptions } = exhibit;
+  const stock = [storePhrase];
+  const setUps = { stock, alone: stock, holdfast: serveOptions, client: ownServeOptions };
+  const setUp = setUps[row.stack].join(" ");
   return columns([
     `  ${stackName(row)}${setUp === "" ? "" : `, ${setUp}`}`,
     row.effects === null ? "" : String(row.effects),
@@ -59,8 +62,15 @@ function columns(cells: readonly string[]): string {
 }
 
 function stackName({ stack }: Row): string {
-  return stack === "stock" ? "stock SDK" : "Holdfast";
+  return stackNames[stack];
 }
+
+const stackNames: Readonly<Record<Stack, string>> = {
+  stock: "stock SDK",
+  holdfast: "Holdfast",
+  client: "Holdfast, our client",
+  alone: "stock server, our client",
+};
 
 function sawPhrase({ attempts, incident, lost, lostTold, doubled }: Row): string {
   const result = incident === 1 ? "receipt" : "result";
@@ -81,8 +91,8 @@ function footnotes({ pace, sdkVersion }: TableFacts): string {
   const timeout = seconds(pace.callTimeoutMs);
   return `Every figure was measured in this run, through resets of real TCP connections and kills of real
 processes: charges and entries by the ledger of the tools, losses by what the client received. The
-client is the stock SDK's in every row (@modelcontextprotocol/sdk ${sdkVersion}); the tools behind both
-servers are the same.
+client is the stock SDK's in every row (@modelcontextprotocol/sdk ${sdkVersion}), over its own transport or,
+where it says so, over ours; the tools behind both servers are the same.
 - "charges" counts what an agent loop does that reconnects and calls again on an error (a model of
   common agent code; this one calls at most ${counted(pace.attemptsMax, "time")}, and not again on "outcome unknown").
 - Times are shortened: a call is given up after ${timeout} (the SDK's default: 60 s), the balancer
@@ -91,7 +101,8 @@ servers are the same.
 - One cut, with an event store, is resumed by the stock SDK too, so it is not shown.
 - 503: this client tries to resume twice, by itself within 2.5 s. A server may ask it to wait
   longer, hence --retry 3s: our default of 1 s is too short for this. The stock server's option for
-  that, retryInterval, is off by default; set to 3 s it gets through as well.
+  that, retryInterval, is off by default; set to 3 s it gets through as well. Our
+  client goes on for two minutes, whatever the server asks for.
 - A killed server: both are started again at once, on their ports, Holdfast on its log. What became
   of a call that died with its server nobody can know. Holdfast says so, through the resumed stream,
   in a typed error (-32011, outcome-unknown): an agent that understands the error does not repeat,
@@ -102,14 +113,14 @@ servers are the same.
 }
 
 function verdict(rows: readonly Row[]): string {
-  const [stock, ours] = (["stock", "holdfast"] as const).map((stack) => {
+  const figures = stacks.map((stack) => {
     const mine = rows.filter((row) => row.stack === stack);
-    return `${mine.filter((row) => row.isRight).length} of ${mine.length}`;
+    return `${stackNames[stack]} ${mine.filter((row) => row.isRight).length} of ${mine.length}`;
   });
   return (
     "Right (one effect; a result, or from a killed server a typed unknown outcome; nothing lost\n" +
     "without a word): " +
-    `stock SDK ${stock}, Holdfast ${ours}.\n`
+    `${figures.join("; ")}.\n`
   );
 }
 
