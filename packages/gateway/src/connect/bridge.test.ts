@@ -56,6 +56,14 @@ function scene(send: (message: JsonObject) => Promise<void> = async () => {}): S
   };
 }
 
+test("a host that asks for the stateless revision is told to initialize, and the server is not asked", async () => {
+  const { sent, say, end, written } = scene();
+  say({ jsonrpc: "2.0", id: 0, method: "server/discover", params: {} }, ping(1));
+  await end();
+  expect(written()).toMatchObject([{ id: 0, error: { code: -32601 } }]);
+  expect(sent).toEqual([ping(1)]);
+});
+
 const ping = (id: string | number) => ({ jsonrpc: "2.0", id, method: "ping" });
 const notice = (type: string): Notice => ({
   jsonrpc: "2.0",

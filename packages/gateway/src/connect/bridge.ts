@@ -29,6 +29,15 @@ export interface Bridge {
 /** Notices that wait for the host; more push out the oldest. */
 const waitingNoticesMax = 100;
 
+/**
+ * How hosts of the 2026-07-28 revision ask what they have before them. Whatever the server speaks,
+ * this process has sessions and none of that revision: a stdio server that does not know the method is
+ * what each of them takes for one to initialize. An HTTP refusal of the version [C S-09] is not: the
+ * Vercel AI SDK gives up then.
+ */
+const discovery = "server/discover";
+const methodNotFoundCode = -32601;
+
 export function createBridge(host: Host, carrier: Carrier, logger: Logger): Bridge {
   const initialized = Promise.withResolvers<void>();
   let waiting: Notice[] | undefined = [];
@@ -40,6 +49,10 @@ export function createBridge(host: Host, carrier: Carrier, logger: Logger): Brid
   }
 
   function take({ message, value }: HostMessage): void {
+    if (message.kind === "request" && message.method === discovery) {
+      const error = { code: methodNotFoundCode, message: `Method not found: ${discovery}` };
+      return host.write({ jsonrpc: "2.0", id: message.id, error });
+    }
     const sent = carrier.send(value as JsonObject);
     switch (message.kind) {
       case "request": {
