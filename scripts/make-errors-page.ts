@@ -46,8 +46,9 @@ ${table(
 
 ## Errors of the command and the libraries
 
-Thrown as \`HoldfastError\` (\`LogError\`, \`SessionResumptionError\`) with \`code\`, a message for people
-and a \`hint\`.
+Thrown as \`HoldfastError\` (\`LogError\`, \`ClientError\`, \`SessionResumptionError\`) with \`code\`, a
+message for people and a \`hint\`. What a file of state is to the client, \`ERR_STATE_…\`, a log is to the
+server, \`ERR_LOG_…\`.
 
 ${table(
   ["code", "meaning", "what to do"],

@@ -1,3 +1,4 @@
+export type { ClientErrorCode } from "@holdfast/contract";
 export type {
   ContractReport,
   Gap,
@@ -9,12 +10,7 @@ export type {
 } from "./app-events.ts";
 export type { CallOutcome } from "./calls/outcomes.ts";
 export type { RecoveredCall } from "./calls/recovered.ts";
-export {
-  ClientError,
-  type ClientErrorCode,
-  clientErrorTable,
-  HttpStatusError,
-} from "./client-errors.ts";
+export { ClientError, HttpStatusError } from "./client-errors.ts";
 export type {
   Arrival,
   Clock,

@@ -21,13 +21,25 @@ export type LogErrorCode =
 
 export type ResumptionErrorCode = "ERR_NO_CURSOR" | "ERR_NO_HEAD" | "ERR_UNEXPECTED_CLOSE";
 
+export type ClientErrorCode =
+  | "ERR_CLIENT_OPTION"
+  | "ERR_CLIENT_CLOSED"
+  | "ERR_HTTP_STATUS"
+  | "ERR_NOT_RUN"
+  | "ERR_EVENT_TOO_LARGE"
+  | "ERR_RETENTION_WINDOW"
+  | "ERR_STATE_LOCKED"
+  | "ERR_STATE_CORRUPT"
+  | "ERR_STATE_NEWER"
+  | "ERR_STATE_UNAVAILABLE";
+
 export type HoldfastErrorCode =
   | LogErrorCode
+  | ClientErrorCode
   | ResumptionErrorCode
   | "ERR_OPTION"
   | "ERR_RETENTION"
-  | "ERR_UPSTREAM_START"
-  | "ERR_EVENT_TOO_LARGE";
+  | "ERR_UPSTREAM_START";
 
 export const errorTable: Readonly<Record<HoldfastErrorCode, ErrorEntry>> = {
   ERR_OPTION: {
@@ -78,6 +90,42 @@ export const errorTable: Readonly<Record<HoldfastErrorCode, ErrorEntry>> = {
   ERR_UNEXPECTED_CLOSE: {
     meaning: "A stream was closed or refused in a way that says nothing about the session.",
     fix: "Keep session and cursor, and find out what on the way answered so.",
+  },
+  ERR_CLIENT_OPTION: {
+    meaning: "An option of the transport, or of one call, has a value that cannot be used.",
+    fix: "Correct the option.",
+  },
+  ERR_CLIENT_CLOSED: {
+    meaning: "The transport was used before it was started or after it was closed.",
+    fix: "Connect a client to it first; for another connection make another transport.",
+  },
+  ERR_HTTP_STATUS: {
+    meaning: "The server refused one request; the session is kept.",
+    fix: "See what the server says; a status of 401 or 403 is for the authorization layer.",
+  },
+  ERR_NOT_RUN: {
+    meaning: "A request could not be brought to the server; it certainly did not run.",
+    fix: "Send it again when the server is back.",
+  },
+  ERR_RETENTION_WINDOW: {
+    meaning: "The server keeps events for a shorter time than this client may need to come back.",
+    fix: "Make the server's window longer, or the client's reconnect policy shorter.",
+  },
+  ERR_STATE_LOCKED: {
+    meaning: "Another process holds the client's state.",
+    fix: "Stop that process, or give this one a state of its own.",
+  },
+  ERR_STATE_CORRUPT: {
+    meaning: "The client's state is damaged; it was left as it is.",
+    fix: "Put a backup back, or move the file away to begin without sessions and calls.",
+  },
+  ERR_STATE_NEWER: {
+    meaning: "The client's state was written by a newer version of Holdfast.",
+    fix: "Run that version or a later one, or give this one a state of its own.",
+  },
+  ERR_STATE_UNAVAILABLE: {
+    meaning: "The client's state could not be read or written now.",
+    fix: "Check the disk (space, rights); a request that cannot be noted is not sent.",
   },
 };
 

@@ -17,6 +17,7 @@ export type { DecisionKind } from "./close-table.ts";
 export type { ClosedBy, Held, HeldOfCall, HeldOfStandalone, RefusedBy } from "./closed-by.ts";
 export { errorMessageText } from "./error-text.ts";
 export {
+  type ClientErrorCode,
   type ErrorEntry,
   type ErrorFacts,
   errorTable,

@@ -54,6 +54,11 @@ test.each<[string, readonly string[], Partial<Observation>, Partial<Row>]>([
   expect(charged(marks, { attempts: [unknown], ...more })).toMatchObject(expected);
 });
 
+test("an unknown outcome, and a gap of unknown size beside it: the receipt is told of once", () => {
+  const row = charged(["a"], { attempts: [unknown], kills: 1, gaps: [null] });
+  expect(row).toMatchObject({ lost: 1, lostTold: 1, isRight: true });
+});
+
 test("an unknown outcome tells of no entry of a report", () => {
   const row = reported(["a"], { attempts: [unknown], kills: 1 });
   expect(row).toMatchObject({ lost: 1, lostTold: 0, isRight: false });

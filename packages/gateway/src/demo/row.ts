@@ -71,11 +71,13 @@ export function rowOf(
   const sent = deeds.length;
   const lost = deeds.filter(({ mark }) => !arrived.has(mark)).length;
   const doubled = received.length - arrived.size;
-  // A gap of unknown size covers whatever is lost; a number has to be the number.
-  const isCountUnknown = gaps.includes(null);
-  const gapsTold = isCountUnknown ? lost : gaps.reduce<number>((sum, gap) => sum + (gap ?? 0), 0);
   const unknowns = attempts.filter(({ kind }) => kind === "outcome-unknown").length;
-  const lostTold = gapsTold + (incident === 1 ? unknowns : 0);
+  const receiptsTold = incident === 1 ? unknowns : 0;
+  // A gap of unknown size covers whatever else is lost; a number has to be the number.
+  const gapsTold = gaps.includes(null)
+    ? Math.max(0, lost - receiptsTold)
+    : gaps.reduce<number>((sum, gap) => sum + (gap ?? 0), 0);
+  const lostTold = gapsTold + receiptsTold;
   const tookMs = attempts.reduce((sum, attempt) => sum + attempt.tookMs, 0);
   const ending = attempts.at(-1)?.kind;
   const isRight =
