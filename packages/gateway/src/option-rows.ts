@@ -92,7 +92,8 @@ export function variableOf(name: string): string {
   return `HOLDFAST_${name.toUpperCase().replaceAll("-", "_")}`;
 }
 
-function row(
+/** A row of a table of options. */
+export function row(
   group: string,
   name: string,
   value: string,
@@ -102,6 +103,7 @@ function row(
   return { group, name, value, fallback, help };
 }
 
-function list(group: string, name: string, value: string, help: string): OptionRow {
+/** One that may be given several times. */
+export function list(group: string, name: string, value: string, help: string): OptionRow {
   return { group, name, value, fallback: "", help, isList: true };
 }
