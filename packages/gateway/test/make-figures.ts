@@ -6,12 +6,12 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import { runDemo } from "../packages/gateway/src/demo/demo.ts";
-import { demoPace, type Exhibit, exhibits } from "../packages/gateway/src/demo/exhibits.ts";
-import { demoProcesses } from "../packages/gateway/src/demo/processes.ts";
-import type { Row, Stack } from "../packages/gateway/src/demo/row.ts";
+import { runDemo } from "../src/demo/demo.ts";
+import { demoPace, type Exhibit, exhibits } from "../src/demo/exhibits.ts";
+import { demoProcesses } from "../src/demo/processes.ts";
+import type { Row, Stack } from "../src/demo/row.ts";
 
-const pageUrl = new URL("../docs/figures.md", import.meta.url);
+const pageUrl = new URL("../../../docs/figures.md", import.meta.url);
 
 /** Ours alone is what a client can do with a server that knows nothing of the contract. */
 const stacks: readonly Stack[] = ["stock", "alone", "holdfast", "client"];
@@ -178,7 +178,7 @@ ${sections.join("\n\n")}
 }
 
 function sdkVersion(): string {
-  const lock = new URL("../package-lock.json", import.meta.url);
+  const lock = new URL("../../../package-lock.json", import.meta.url);
   const { packages } = JSON.parse(readFileSync(lock, "utf8")) as {
     readonly packages: Readonly<Record<string, { readonly version: string }>>;
   };
