@@ -9,7 +9,8 @@ import { type MeasuredProcess, startMeasured } from "./measured-process.ts";
 import type { Report } from "./report.ts";
 import { createSamples, rotated, type Samples } from "./statistics.ts";
 
-const inFlight = 16;
+/** Calls at a time. */
+export const inFlight = 16;
 const warmUpRounds = 3;
 
 const contestants = [
@@ -32,9 +33,11 @@ export interface CallOptions {
   readonly rounds: number;
   /** In each round, of each server. */
   readonly calls: number;
+  /** Processes of each server; two of one kind differ by some per cent. Default 1. */
+  readonly processes?: number;
 }
 
-interface Running {
+interface Running<Name extends string> {
   readonly name: Name;
   readonly server: MeasuredProcess;
   readonly load: Load;
@@ -42,7 +45,8 @@ interface Running {
 
 export async function measureCall(options: CallOptions): Promise<Report> {
   const results: Samples<Name>[] = [];
-  for (const { sessions } of spreads) results.push(await measureSpread(sessions, options));
+  const names = contestants.map(({ name }) => name);
+  for (const { sessions } of spreads) results.push(await measureCpu(names, sessions, options));
   const cells = (name: Name) =>
     results.flatMap((samples) => [
       samples.median(name).toFixed(0),
@@ -66,11 +70,22 @@ export async function measureCall(options: CallOptions): Promise<Report> {
   };
 }
 
-async function measureSpread(sessions: number, options: CallOptions): Promise<Samples<Name>> {
-  const running: Running[] = [];
+/**
+ * Processor time for one call, microseconds, of several servers in one run, turn and turn about.
+ *
+ * @param names - of files in `servers/`
+ * @param sessions - that the calls in flight are spread over
+ */
+export async function measureCpu<Name extends string>(
+  names: readonly Name[],
+  sessions: number,
+  options: CallOptions,
+): Promise<Samples<Name>> {
+  const running: Running<Name>[] = [];
   const samples = createSamples<Name>();
   try {
-    for (const { name } of contestants) {
+    const { processes = 1 } = options;
+    for (const name of Array.from({ length: processes }, () => names).flat()) {
       const server = await startMeasured(name);
       running.push({ name, server, load: await openLoad(server.port, inFlight, sessions) });
     }

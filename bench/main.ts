@@ -1,5 +1,5 @@
 /**
- * Measurements, as ratios within one run: `npm run bench -- call resume append client-state memory abandoned`, or `all`.
+ * Measurements, as ratios within one run: `npm run bench -- call telemetry resume append client-state memory abandoned`, or `all`.
  * Fails when a bound is broken. With `--write` the reports go into docs/benchmarks.md too.
  */
 import { readFileSync, writeFileSync } from "node:fs";
@@ -12,11 +12,13 @@ import { measureClientState } from "./client-state.ts";
 import { measureMemory } from "./memory.ts";
 import { isHeld, type Report, writeReport } from "./report.ts";
 import { measureResume } from "./resume.ts";
+import { measureTelemetry } from "./telemetry.ts";
 
 const rounds = 5;
 
 const measurements: ReadonlyMap<string, () => Promise<Report>> = new Map([
   ["call", () => measureCall({ rounds, calls: 3_000 })],
+  ["telemetry", () => measureTelemetry({ rounds: 15, calls: 700, processes: 3 })],
   ["resume", () => measureResume({ rounds, resumes: 500 })],
   ["append", () => measureAppend({ rounds, batches: 500 })],
   ["client-state", () => measureClientState({ rounds, messages: 20_000 })],

@@ -253,6 +253,7 @@ export class UpstreamDesk {
   }
 
   #onOversized(message: { idJson: string | undefined; bytes: number; bytesMax: number }): void {
+    this.#context.telemetry.eventOversized();
     const { idJson, bytes, bytesMax } = message;
     this.#context.logger.warn(
       { session: this.#host.tag, bytes, bytesMax },

@@ -7,7 +7,7 @@ import type { Endpoint, Exchange, Handled } from "./endpoint.ts";
 import type { Headers, HttpReply, HttpRequest } from "./exchange.ts";
 import { handleGet } from "./get.ts";
 import { handlePost } from "./post.ts";
-import { reject, sendRejection, storeUnavailable } from "./rejection.ts";
+import { type Rejection, reject, sendRejection, storeUnavailable } from "./rejection.ts";
 import { absent, findSession } from "./session-lookup.ts";
 
 /** Headers that every answer has. */
@@ -24,16 +24,27 @@ export async function handle(
   const isPost = request.method === "POST";
   if (path !== undefined && request.path !== path) {
     const message = `There is nothing at this path; the MCP endpoint is ${path}.`;
-    return sendRejection(reply, reject("not-found", message), isPost, common);
+    return refuse(endpoint, reply, reject("not-found", message), isPost, common);
   }
   const denied = checkAccess(request, endpoint.access);
-  if (denied !== undefined) return sendRejection(reply, denied, isPost, common);
+  if (denied !== undefined) return refuse(endpoint, reply, denied, isPost, common);
   const headers = { ...common, ...corsHeaders(request) };
   const rejection = await dispatch(endpoint, request, reply, headers).catch((error: unknown) => {
     endpoint.context.logger.error({ error, method: request.method }, "a request failed");
     return storeUnavailable(false);
   });
-  if (rejection !== undefined) sendRejection(reply, rejection, isPost, headers);
+  if (rejection !== undefined) refuse(endpoint, reply, rejection, isPost, headers);
+}
+
+function refuse(
+  { context }: Endpoint,
+  reply: HttpReply,
+  rejection: Rejection,
+  isPost: boolean,
+  headers: Headers,
+): void {
+  context.telemetry.refused(rejection.type);
+  sendRejection(reply, rejection, isPost, headers);
 }
 
 async function dispatch(

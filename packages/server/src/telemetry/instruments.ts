@@ -140,6 +140,12 @@ function wireRows(of: Telemetry): readonly Row[] {
       "kind",
       of.idempotentHits,
     ),
+    labelled("holdfast_refusals_total", "Requests refused", "type", of.refusals),
+    counter(
+      "holdfast_oversized_events_total",
+      "Messages of MCP servers that were too large to be passed on",
+      () => of.oversizedEvents,
+    ),
     counter("holdfast_adoptions_total", "Sessions taken over", () => of.adoptions),
   ];
 }

@@ -8,7 +8,7 @@
  * [C P-03] Labels are closed unions; no id, key, token or body is in any of it.
  */
 
-import type { OutcomeUnknownReason } from "@holdfast/contract";
+import { type OutcomeUnknownReason, type RefusalType, refusals } from "@holdfast/contract";
 import type { Clock, CommitOutcome, EndReason, EventLog, Eviction, Op } from "@holdfast/log";
 import {
   type MeterProvider,
@@ -91,6 +91,8 @@ export class Telemetry {
   readonly eventsEvicted = new Tally<Eviction["cause"]>(["window", "count", "bytes"]);
   readonly unknownOutcomes = new Tally<OutcomeUnknownReason>(unknownReasons);
   readonly idempotentHits = new Tally<IdempotentHit>(["attach", "replay", "conflict"]);
+  readonly refusals = new Tally(Object.keys(refusals) as RefusalType[]);
+  oversizedEvents = 0;
   sessionsCreated = 0;
   viewportsAttached = 0;
   takeovers = 0;
@@ -272,6 +274,16 @@ export class Telemetry {
   gapServed(tag: string, gap: Omit<Mark & { kind: "gap" }, "kind" | "tag">): void {
     this.resumed(gap.isInBand ? "inband" : "gap");
     this.#observe?.({ kind: "gap", tag, ...gap });
+  }
+
+  /** A request was answered with an error of HTTP. */
+  refused(type: RefusalType): void {
+    this.refusals.add(type);
+  }
+
+  /** A message of the upstream was too large to be passed on. */
+  eventOversized(): void {
+    this.oversizedEvents++;
   }
 
   idempotentHit(kind: IdempotentHit): void {
