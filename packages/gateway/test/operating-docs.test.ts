@@ -4,6 +4,7 @@ import { disposeAll, openSession, verifies } from "@holdfast/testkit";
 import { afterEach, expect, test } from "vitest";
 import { parse } from "yaml";
 import { ask, samplesOf, serveAdmin } from "./admin-gateway.ts";
+import { holdfast, scratchDirectory } from "./gateway-process.ts";
 
 afterEach(disposeAll);
 
@@ -30,11 +31,16 @@ interface Dashboard {
 
 /** Names, and the labels that each may have. */
 async function metricsOfGateway(): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
-  const gateway = await serveAdmin(["--viewport-max", "50ms"]);
+  const gateway = await serveAdmin();
   // A histogram without values says nothing, not even its type: one append, and one reconnect.
   const session = await openSession(gateway.url);
   const standalone = await session.get();
-  await standalone.rest();
+  const watching = await holdfast(["sessions", "--watch"], scratchDirectory(), {
+    HOLDFAST_ADMIN_URL: gateway.admin,
+  });
+  await watching.line(/attached/);
+  standalone.destroy();
+  await watching.line(/viewport disconnected/);
   await session.get();
   const { text: scraped } = await ask(gateway, "/metrics");
   const known = new Map<string, Set<string>>();

@@ -164,7 +164,10 @@ describe("metrics", () => {
     const changes = await caused(watched, async () => {
       expect((await session.call("charge")).status).toBe(503);
     });
-    expect(changes).toEqual({ holdfast_log_errors_total: 1 });
+    expect(changes).toEqual({
+      holdfast_log_errors_total: 1,
+      'holdfast_refusals_total{type="store-unavailable"}': 1,
+    });
   });
 });
 
