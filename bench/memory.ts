@@ -6,6 +6,7 @@ import type { Report } from "./report.ts";
 
 const contestants = [
   { name: "holdfast", title: "Holdfast, SQLite log" },
+  { name: "holdfast-sdk", title: "Holdfast, SDK v1 server, SQLite log" },
   { name: "sdk-v2", title: "SDK v2, store in memory" },
   { name: "sdk-v1", title: "SDK v1, store in memory" },
 ] as const;
@@ -16,6 +17,7 @@ export interface MemoryOptions {
 
 export async function measureMemory({ sessions }: MemoryOptions): Promise<Report> {
   const rows: string[][] = [];
+  const heaps = new Map<string, number>();
   for (const { name, title } of contestants) {
     const server = await startMeasured(name);
     const lane = await openLane(server.port);
@@ -25,12 +27,10 @@ export async function measureMemory({ sessions }: MemoryOptions): Promise<Report
       const before = await server.memory();
       await openSessions(lane, sessions);
       const after = await server.memory();
-      const perSession = (bytes: number) => Math.round(bytes / sessions).toString();
-      rows.push([
-        title,
-        perSession(after.heapBytes - before.heapBytes),
-        perSession(after.rssBytes - before.rssBytes),
-      ]);
+      const perSession = (bytes: number) => Math.round(bytes / sessions);
+      const heap = perSession(after.heapBytes - before.heapBytes);
+      heaps.set(name, heap);
+      rows.push([title, `${heap}`, `${perSession(after.rssBytes - before.rssBytes)}`]);
     } finally {
       lane.close();
       await server.stop();
@@ -44,7 +44,13 @@ export async function measureMemory({ sessions }: MemoryOptions): Promise<Report
       "JavaScript heap and buffers after a collection; resident memory as the system counts it.",
     columns: ["server", "heap, bytes", "resident, bytes"],
     rows,
-    bounds: [],
+    bounds: [
+      {
+        name: "Holdfast ÷ SDK v1's own transport, the same SDK server behind both",
+        value: (heaps.get("holdfast-sdk") ?? 0) / (heaps.get("sdk-v1") ?? 0),
+        max: 1,
+      },
+    ],
   };
 }
 

@@ -39,7 +39,8 @@ export type HoldfastErrorCode =
   | ResumptionErrorCode
   | "ERR_OPTION"
   | "ERR_RETENTION"
-  | "ERR_UPSTREAM_START";
+  | "ERR_UPSTREAM_START"
+  | "ERR_CURSOR_REFUSED";
 
 export const errorTable: Readonly<Record<HoldfastErrorCode, ErrorEntry>> = {
   ERR_OPTION: {
@@ -57,6 +58,10 @@ export const errorTable: Readonly<Record<HoldfastErrorCode, ErrorEntry>> = {
   ERR_EVENT_TOO_LARGE: {
     meaning: "One message is larger than an event may be.",
     fix: "Let the tool return less, or a link to a resource, or raise the limit on event bytes.",
+  },
+  ERR_CURSOR_REFUSED: {
+    meaning: "A cursor of the SDK's transport cannot be honoured: events after it are gone.",
+    fix: "Begin a new session; or use createSessionHandler, which tells the client what is lost.",
   },
   ERR_LOG_LOCKED: {
     meaning: "Another process holds the event log.",

@@ -16,12 +16,16 @@ export { defaultOptions } from "./options.ts";
 export type { RuntimeHealth, RuntimeParts, SessionRuntime } from "./runtime.ts";
 export { createSessionRuntime } from "./runtime.ts";
 export type { Logger } from "./runtime-context.ts";
+export type { SdkEventStore } from "./sdk/event-store.ts";
+export { sdkEventStore } from "./sdk/event-store.ts";
 export type {
   MessageExtra,
   SdkServer,
   SdkTransport,
   SendOptions,
 } from "./sdk/sdk-types.ts";
+export type { HoldfastServerTransportOptions } from "./sdk/server-transport.ts";
+export { HoldfastServerTransport } from "./sdk/server-transport.ts";
 export type {
   RestoredState,
   ServedClient,

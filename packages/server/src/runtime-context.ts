@@ -2,7 +2,7 @@
  * What every session of a runtime shares.
  */
 import type { KeyScope, ResumeCapability } from "@holdfast/contract";
-import type { Clock, EventLog } from "@holdfast/log";
+import type { Clock, EventLog, SessionId } from "@holdfast/log";
 import type { HeldText } from "./held-text.ts";
 import type { RuntimeOptions } from "./options.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
@@ -56,6 +56,7 @@ export class ViewportCount {
 
 export interface RuntimeContext {
   readonly log: EventLog;
+  readonly newSessionId: () => SessionId;
   readonly upstream: UpstreamFactory;
   readonly options: RuntimeOptions;
   readonly logger: Logger;

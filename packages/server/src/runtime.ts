@@ -3,10 +3,11 @@
  *
  *     created ──ready──▶ serving ──drain──▶ draining ──close──▶ closed
  */
+import { randomBytes } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import { performance } from "node:perf_hooks";
 import { checkRetention, HoldfastError, resumeCapability } from "@holdfast/contract";
-import type { Clock, EventLog, Eviction } from "@holdfast/log";
+import type { Clock, EventLog, Eviction, SessionId } from "@holdfast/log";
 import type { MeterProvider, TracerProvider } from "@opentelemetry/api";
 import type { Authenticate } from "./authentication.ts";
 import { HeldText } from "./held-text.ts";
@@ -38,6 +39,8 @@ export interface RuntimeParts {
   readonly authenticate?: Authenticate;
   readonly logger?: Logger;
   readonly clock?: Clock;
+  /** Makes session ids: visible ASCII, at least 128 random bits [C S-09]. */
+  readonly newSessionId?: () => SessionId;
   /**
    * Where metrics and spans go; by default to the providers that are registered with
    * `@opentelemetry/api` when the runtime is made, which without an SDK is nowhere. Runtimes of one
@@ -224,6 +227,7 @@ function contextOf(parts: RuntimeParts, options: RuntimeOptions): RuntimeContext
   const { windowMs } = options.retention;
   return {
     log: parts.log,
+    newSessionId: parts.newSessionId ?? randomSessionId,
     upstream: parts.upstream,
     options,
     logger: parts.logger ?? silentLogger,
@@ -234,6 +238,11 @@ function contextOf(parts: RuntimeParts, options: RuntimeOptions): RuntimeContext
     held: new HeldText(),
     viewports: new ViewportCount(options.viewportsMax),
   };
+}
+
+/** [C S-09] 192 random bits, visible ASCII. */
+function randomSessionId(): SessionId {
+  return randomBytes(24).toString("base64url") as SessionId;
 }
 
 /** [C D-02] "jittered": between one and two times, so that clients do not come back as one. */

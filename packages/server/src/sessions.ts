@@ -7,7 +7,7 @@
  * An id is never adopted, revived or reissued [C S-04]. Where other nodes share the log, who runs
  * which session is decided in nodes/node-sessions.ts.
  */
-import { createHash, randomBytes } from "node:crypto";
+import { createHash } from "node:crypto";
 import type { EndReason, Op, SessionId, SessionState } from "@holdfast/log";
 import { Keys } from "./idempotency/keys.ts";
 import type { IncomingRequest } from "./incoming.ts";
@@ -27,9 +27,6 @@ export type Absence = "unknown" | EndReason;
 export type Lookup =
   | { readonly kind: "live"; readonly session: SessionFace }
   | { readonly kind: "absent"; readonly reason: Absence };
-
-/** [C S-09] 192 random bits, visible ASCII. */
-const sessionIdBytes = 24;
 
 export class Sessions {
   readonly #context: RuntimeContext;
@@ -131,7 +128,7 @@ export class Sessions {
     principal: string,
     headers: ForwardedHeaders,
   ): Promise<{ readonly session: SessionFace; readonly outcome: PostOutcome }> {
-    const id = randomBytes(sessionIdBytes).toString("base64url") as SessionId;
+    const id = this.#context.newSessionId();
     const tag = tagOf(id);
     const data = newSessionData(request.text, clientNameOf(request));
     const birth: Op = { op: "create", tag, principal, data: writeSessionData(data) };

@@ -2,25 +2,26 @@
  * The runtime's fetch face behind a small `node:http` server that turns one into the other, as
  * hosts in the fetch style do.
  */
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
-import type { SessionRuntime } from "@holdfast/server";
 import type { Face } from "@holdfast/testkit/face-acceptance";
 import { serveRuntime } from "./node-face.ts";
 
 export const fetchFace: Face = {
   name: "fetch",
-  serve: (parts) =>
-    serveRuntime(parts, (runtime) => (req, res) => {
-      answer(runtime, req, res).catch(() => res.destroy());
-    }),
+  serve: (parts) => serveRuntime(parts, (runtime) => fetchListener(runtime.fetch)),
 };
 
-async function answer(
-  runtime: SessionRuntime,
-  req: IncomingMessage,
-  res: ServerResponse,
-): Promise<void> {
+export type Fetch = (request: Request) => Promise<Response> | Response;
+
+/** What a host in the fetch style does, for one application. */
+export function fetchListener(fetch: Fetch): RequestListener {
+  return (req, res) => {
+    answer(fetch, req, res).catch(() => res.destroy());
+  };
+}
+
+async function answer(fetch: Fetch, req: IncomingMessage, res: ServerResponse): Promise<void> {
   const gone = new AbortController();
   res.once("close", () => gone.abort());
   const request = requestOf(req, gone.signal);
@@ -29,7 +30,7 @@ async function answer(
     res.end('{"error":{"message":"A Request cannot hold this."}}');
     return;
   }
-  const response = await runtime.fetch(request);
+  const response = await fetch(request);
   res.writeHead(response.status, Object.fromEntries(response.headers));
   if (response.body === null) {
     res.end();

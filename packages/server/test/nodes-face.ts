@@ -14,13 +14,10 @@ export const nodesFace: Face = {
   name: "nodes",
   serve: async (parts) => {
     const place = placeStore();
-    const start = ({ log: _kind, logGate, options, ...rest }: FaceParts) =>
+    const start = ({ log: _kind, logGate, ...rest }: FaceParts) =>
       Array.from({ length: nodeCount }, () => {
         const taken = place.take(logGate);
-        // A clock that a test moves by hand takes nobody's lease away.
-        const leaseMs = 1_000_000_000;
-        const given = { ...rest, options: { ...options, leaseMs } };
-        return { taken, runtime: createSessionRuntime({ ...given, log: taken.log }) };
+        return { taken, runtime: createSessionRuntime({ ...rest, log: taken.log }) };
       });
     let nodes = start(parts);
     const ready = () => Promise.all(nodes.map(({ runtime }) => runtime.ready()));

@@ -72,12 +72,16 @@ export interface AcceptanceSettings {
   readonly log?: LogKind;
   /** Default: all of them. */
   readonly chapters?: readonly Chapter[];
+  /** Chapters that are left out of these. */
+  readonly except?: readonly Chapter[];
 }
 
 /** Declare the suite's tests for one face, in the test file that calls it. */
 export function acceptFace(face: Face, settings: AcceptanceSettings = {}): void {
   const { log = "memory" } = settings;
-  const chosen = settings.chapters ?? (Object.keys(chapters) as Chapter[]);
+  const { except = [] } = settings;
+  const named = settings.chapters ?? (Object.keys(chapters) as Chapter[]);
+  const chosen = named.filter((name) => !except.includes(name));
   describe(`${face.name} face, ${log} log`, () => {
     afterEach(disposeAll);
     for (const name of chosen) describe(name, () => chapters[name](benches(face, log)));
