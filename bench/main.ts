@@ -1,6 +1,7 @@
 /**
  * Measurements, as ratios within one run: `npm run bench -- call telemetry resume append client-state memory abandoned`, or `all`.
- * Fails when a bound is broken. With `--write` the reports go into docs/benchmarks.md too.
+ * Fails when a bound is broken. With `--write` the reports go into docs/benchmarks.md too,
+ * each in its place.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus } from "node:os";
@@ -55,14 +56,26 @@ async function main(): Promise<number> {
   return reports.every(({ bounds }) => bounds.every(isHeld)) ? 0 : 1;
 }
 
-/** Put the figures between the page's marks; what stands around them is written by hand. */
+/**
+ * Put the figures between the page's marks; what stands around them is written by hand, and the
+ * figures of what was not measured now stay.
+ */
 function writePage(reports: readonly Report[]): void {
   const text = readFileSync(page, "utf8");
   const [before, rest] = text.split(marks.begin);
-  const after = rest?.split(marks.end)[1];
-  if (before === undefined || after === undefined) throw new Error(`${page} has lost its marks.`);
+  const [old, after] = rest?.split(marks.end) ?? [];
+  if (before === undefined || old === undefined || after === undefined) {
+    throw new Error(`${page} has lost its marks.`);
+  }
   const machine = `${availableParallelism()} cores (${cpus()[0]?.model.trim()}), Node ${process.version}`;
-  const figures = [`Measured on ${machine}.`, ...reports.map(writeReport)].join("\n\n");
+  const made = reports.map((report) => `${writeReport(report)}\n\nMeasured on ${machine}.`);
+  const sections = new Map(
+    [...old.split(/^(?=### )/m).slice(1), ...made].map((section) => {
+      return [/^### ([\w-]+)/.exec(section)?.[1] ?? "", section.trim()];
+    }),
+  );
+  const known = [...measurements.keys()].flatMap((name) => sections.get(name) ?? []);
+  const figures = known.join("\n\n");
   writeFileSync(page, `${before}${marks.begin}\n\n${figures}\n\n${marks.end}${after}`);
 }
 
