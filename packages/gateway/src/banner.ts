@@ -35,7 +35,7 @@ export function banner({ version, url, admin, options, serving }: BannerFacts): 
 
 function logPhrase({ log }: ServeOptions): string {
   if (log.kind === "memory") return "memory: (gone when this process ends)";
-  if (log.kind === "postgres") return `${withoutPassword(log.url)} (shared by any number of nodes)`;
+  if (log.kind !== "sqlite") return `${withoutPassword(log.url)} (shared by any number of nodes)`;
   const survives = log.durability === "power" ? "power loss" : "the death of this process";
   return `sqlite:${log.path} (survives ${survives})`;
 }

@@ -6,7 +6,8 @@ export type LogPlace =
   | { readonly kind: "memory" }
   | { readonly kind: "sqlite"; readonly path: string }
   /** With user and password, it may be: not for people. */
-  | { readonly kind: "postgres"; readonly url: string };
+  | { readonly kind: "postgres"; readonly url: string }
+  | { readonly kind: "redis"; readonly url: string };
 
 /** Who may ask [C S-06]. */
 export type AuthChoice =
@@ -28,7 +29,13 @@ export function parseLog(text: string): Parsed<LogPlace> {
       ? taken({ kind: "postgres", url: text })
       : wrong(`"${shown}" names no database; write it like postgres://user@host/database`);
   }
-  return wrong(`"${shown}" is no log of this version; it has sqlite:FILE, postgres://…, memory:`);
+  if (/^rediss?:\/\//.test(text)) {
+    return URL.canParse(text) && new URL(text).hostname !== ""
+      ? taken({ kind: "redis", url: text })
+      : wrong(`"${shown}" names no server; write it like redis://host:6379`);
+  }
+  const kinds = "sqlite:FILE, redis://…, postgres://…, memory:";
+  return wrong(`"${shown}" is no log of this version; it has ${kinds}`);
 }
 
 export function parseAuth(text: string): Parsed<AuthChoice> {

@@ -80,6 +80,12 @@ const table: readonly [name: string, fallback: unknown, text: string, value: unk
     "postgresql://h/d?schema=x",
     { kind: "postgres", url: "postgresql://h/d?schema=x" },
   ],
+  [
+    "log",
+    file,
+    "rediss://u:p@h:1/2?prefix=x",
+    { kind: "redis", url: "rediss://u:p@h:1/2?prefix=x", isStrict: false },
+  ],
   ["log", file, "sqlite:///var/x.db", { ...file, path: "/var/x.db" }],
   ["log", file, "memory:", { kind: "memory" }],
   ["durability", file, "power", { ...file, durability: "power" }],
@@ -156,8 +162,13 @@ test(`${verifies("P-01")}beyond loopback the admin port wants a token that canno
   expect(options("--admin-host 0.0.0.0 --admin-port 0").admin.port).toBe("off");
 });
 
+test("--strict goes with a redis log", () => {
+  const { log } = options("--log redis://h --strict");
+  expect(log).toEqual({ kind: "redis", url: "redis://h", isStrict: true });
+});
+
 test("every option has a row above", () => {
-  const tested = new Set([...table.map(([name]) => name), "audience", "show-bodies"]);
+  const tested = new Set([...table.map(([name]) => name), "audience", "show-bodies", "strict"]);
   // Those of a server at a URL are tried in command-line.test.ts.
   expect(tested).toEqual(new Set(runtimeOptionRows.map((r) => r.name)));
 });
@@ -226,11 +237,9 @@ test.each([
   ["--path /a?b", {}, /--path/],
   ["--gap-signal loud", {}, /--gap-signal: "loud" is not one of auto, status, in-band/],
   ["", { HOLDFAST_PORT: "x" }, /HOLDFAST_PORT: "x"/],
-  [
-    "--log redis://h",
-    {},
-    /--log: "redis:\/\/h" is no log of this version; it has sqlite:FILE, postgres:\/\/…, memory:/,
-  ],
+  ["--log redis://", {}, /redis:.*names no server; write it like/],
+  ["--log redis://h --durability power", {}, /--durability belongs to a sqlite: log; what a redis/],
+  ["--log memory: --strict", {}, /--strict belongs to a redis: log/],
   ["--log postgres://me:secret@h", {}, /^(?!.*secret).*postgres:.*names no database/],
   ["--log mysql://me:secret@h/d", {}, /^(?!.*secret).*no log of this version/],
   ["--log sqlite:", {}, /no log of this version/],

@@ -38,6 +38,7 @@ import { readUpstream, type UpstreamChoice } from "./upstream-options.ts";
 /** The event log, and what an acknowledged event in it survives. */
 export type LogChoice =
   | Extract<LogPlace, { readonly kind: "memory" | "postgres" }>
+  | (Extract<LogPlace, { readonly kind: "redis" }> & { readonly isStrict: boolean })
   | (Extract<LogPlace, { readonly kind: "sqlite" }> & {
       readonly durability: "process" | "power";
     });
@@ -184,6 +185,13 @@ function readAdmin(reader: OptionReader): AdminOptions {
 function readLog(reader: OptionReader): LogChoice {
   const log = reader.value("log", parseLog);
   const durability = reader.value("durability", oneOf(["process", "power"] as const));
+  const isStrict = reader.value("strict", parseFlag);
+  if (isStrict && log.kind !== "redis") {
+    reader.problems.push({
+      problem: "--strict belongs to a redis: log; others do not drop data by their configuration.",
+      fix: "Leave it out.",
+    });
+  }
   if (log.kind === "sqlite") return { ...log, durability };
   if (reader.isGiven("durability")) {
     reader.problems.push({
@@ -191,11 +199,12 @@ function readLog(reader: OptionReader): LogChoice {
       fix: "Leave it out, or keep the log in a file: --log sqlite:./holdfast.db",
     });
   }
-  return log;
+  return log.kind === "redis" ? { ...log, isStrict } : log;
 }
 
 const ownDurability = {
   memory: "a memory: log survives nothing",
+  redis: "what a redis: log acknowledges survives what its server is configured for",
   postgres: "what a postgres: log acknowledges is on the disk of its database",
 } as const;
 

@@ -125,6 +125,11 @@ async function openLog(choice: LogChoice, logger: Logger): Promise<EventLog> {
       return memoryLog();
     case "sqlite":
       return sqliteLog(choice.path, { durability: choice.durability });
+    case "redis": {
+      const { redisLog } = await import("@holdfast/log-redis");
+      const onWarning = (sentence: string) => logger.warn(sentence);
+      return redisLog(choice.url, { isStrict: choice.isStrict, onWarning });
+    }
     case "postgres": {
       // With its driver, which a start on another log need not wait for.
       const { postgresLog } = await import("@holdfast/log-postgres");

@@ -38,7 +38,7 @@ import { sweepStep } from "./sweeping.ts";
 import { Wakes } from "./wakes.ts";
 
 export interface RedisLogOptions {
-  /** Begins every key; logs under different ones share nothing. By default `holdfast`. */
+  /** Begins every key; logs under different ones share nothing. Over the URL's, or `holdfast`. */
   readonly prefix?: string;
   /** Longest wait for one answer of the server, milliseconds; by default 5,000. */
   readonly timeoutMs?: number;
@@ -71,7 +71,7 @@ interface Opened {
  * An event log in a Redis server (7.0 or newer), shared by all that are given the same URL and
  * prefix.
  *
- * @param url - `redis[s]://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]`
+ * @param url - `redis[s]://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE][?prefix=NAME]`
  */
 export function redisLog(url: string, options: RedisLogOptions = {}): EventLog {
   if (!/^rediss?:\/\//.test(url)) throw new TypeError(`"${url}" is no URL of a Redis server.`);
@@ -90,13 +90,16 @@ class RedisLog implements EventLog {
   #opened: Opened | undefined;
 
   constructor(url: string, options: RedisLogOptions) {
-    const { prefix = "holdfast", timeoutMs = 5_000, pollMs = 1_000 } = options;
+    const address = new URL(url);
+    const named = address.searchParams.get("prefix") ?? "holdfast";
+    address.search = "";
+    const { prefix = named, timeoutMs = 5_000, pollMs = 1_000 } = options;
     if (!/^[\w.:-]{1,64}$/.test(prefix)) throw new TypeError(`"${prefix}" is no prefix of keys.`);
     this.location = withoutSecrets(url);
-    this.#url = url;
+    this.#url = address.href;
     this.#options = options;
     this.#keys = storeKeys(prefix);
-    this.#wakes = new Wakes({ url, prefix, timeoutMs, pollMs });
+    this.#wakes = new Wakes({ url: address.href, prefix, timeoutMs, pollMs });
     const fresh = () => (this.#open().desk.settings.randomIncarnation ?? randomIncarnation)();
     this.shared = new RedisShared({ desk: () => this.#open().desk, fresh, wakes: this.#wakes });
   }
