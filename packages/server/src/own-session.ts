@@ -2,8 +2,7 @@
  * A session that this process runs, as the HTTP side sees it: what a POST says goes to the log, then
  * to the upstream. Where other nodes serve the session too, what they sent before goes first.
  */
-import { randomBytes } from "node:crypto";
-import type { EndReason } from "@holdfast/log";
+import type { EndReason, StreamState } from "@holdfast/log";
 import type { Keys } from "./idempotency/keys.ts";
 import type { Incoming } from "./incoming.ts";
 import type { Ownership } from "./nodes/ownership.ts";
@@ -18,6 +17,7 @@ import type {
   TellOutcome,
 } from "./session-face.ts";
 import type { ForwardedHeaders } from "./upstream.ts";
+import { newViewer } from "./viewer.ts";
 import type { Viewports } from "./viewports.ts";
 
 export class OwnSession implements SessionFace {
@@ -117,9 +117,9 @@ export class OwnSession implements SessionFace {
     return { kind: "told" };
   }
 
-  async attach(stream: number): Promise<string | undefined> {
+  async attach(stream: number, former?: StreamState): Promise<string | undefined> {
     if (this.ownership === undefined) return undefined;
-    const viewer = randomBytes(6).toString("hex");
+    const viewer = newViewer(former?.viewer);
     await this.session.attach(stream, viewer);
     return viewer;
   }

@@ -3,7 +3,7 @@
  * messages go through the store.
  */
 import type { EventPlace } from "@holdfast/contract";
-import type { EndReason, SessionId } from "@holdfast/log";
+import type { EndReason, SessionId, StreamState } from "@holdfast/log";
 import type { Incoming, IncomingRequest } from "./incoming.ts";
 import type { ForwardedHeaders } from "./upstream.ts";
 import type { Viewports } from "./viewports.ts";
@@ -68,9 +68,10 @@ export interface SessionFace {
   /**
    * A GET is about to show a stream that the log has: viewports on other nodes let go [C R-02].
    *
+   * @param former - the stream as it was read just now, where a cursor of it was refused
    * @returns the name under which it shows it; undefined where there are no other nodes
    */
-  attach(stream: number): Promise<string | undefined>;
+  attach(stream: number, former?: StreamState): Promise<string | undefined>;
   /** @throws what the log throws: the session goes on */
   end(reason: EndReason): Promise<EndOutcome>;
 }

@@ -14,7 +14,7 @@ import { LostViewports } from "./lost-viewports.ts";
 import { bounds } from "./options.ts";
 import { RefusedCursors } from "./refused-cursors.ts";
 import type { RuntimeContext } from "./runtime-context.ts";
-import { isRefused, viewerOf, withRefusal } from "./viewer.ts";
+import { isNobodys, isRefused, nobodysViewer, viewerOf, withRefusal } from "./viewer.ts";
 import { Viewport, type ViewportEnd, type ViewportSource, type ViewportStart } from "./viewport.ts";
 
 /** What the session gives its viewports. */
@@ -90,12 +90,11 @@ export class Viewports {
     const stream = log.shared === undefined ? undefined : await this.stream(place.stream);
     if (isAgain || stream === undefined) return isAgain;
     const wallMs = clock.wallMs();
-    if (isRefused(stream.viewer, cursor, wallMs)) return true;
     // The client may ask another node next.
     const viewer = withRefusal(stream.viewer, cursor, wallMs);
     const ops: Op[] = [{ op: "attach", stream: place.stream, viewer }];
     await log.commit(this.#host.id, { fence: 0, ops });
-    return false;
+    return isRefused(stream.viewer, cursor, wallMs);
   }
 
   /** Show a stream on a sink, from a place on; whoever showed it before is let go [C R-02]. */
@@ -177,9 +176,16 @@ export class Viewports {
     this.#byStream.get(stream)?.giveUp(frame);
   }
 
-  /** [C E-11] Let the reader of a stream go; the stream stays. */
+  /** [C E-11] Let the reader of a stream go, on whatever node; the stream stays. */
   letGo(stream: number, retryMs: number): void {
-    this.#byStream.get(stream)?.release(retryMs);
+    const { log, logger } = this.#context;
+    const viewport = this.#byStream.get(stream);
+    viewport?.release(retryMs);
+    if (viewport !== undefined || log.shared === undefined) return;
+    const ops: Op[] = [{ op: "attach", stream, viewer: nobodysViewer() }];
+    log.commit(this.#host.id, { fence: 0, ops }).catch((error: unknown) => {
+      logger.warn({ session: this.#host.tag, stream, error }, "a reader was not let go");
+    });
   }
 
   /** Let readers go; the streams stay. */
@@ -211,7 +217,10 @@ export class Viewports {
       try {
         const outcome = await this.read(cursor);
         const isOfStream = outcome.kind === "events" || outcome.kind === "finished";
-        if (isOfStream && viewerOf(outcome.viewer) !== viewer) viewport.takeOver();
+        if (isOfStream && viewerOf(outcome.viewer) !== viewerOf(viewer)) {
+          if (isNobodys(outcome.viewer)) viewport.release(this.#context.options.retryMs);
+          else viewport.takeOver();
+        }
         return outcome;
       } catch (error) {
         const isAway = error instanceof LogError && error.code === "ERR_LOG_UNAVAILABLE";

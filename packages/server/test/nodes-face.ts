@@ -14,10 +14,13 @@ export const nodesFace: Face = {
   name: "nodes",
   serve: async (parts) => {
     const place = placeStore();
-    const start = ({ log: _kind, logGate, ...rest }: FaceParts) =>
+    const start = ({ log: _kind, logGate, options, ...rest }: FaceParts) =>
       Array.from({ length: nodeCount }, () => {
         const taken = place.take(logGate);
-        return { taken, runtime: createSessionRuntime({ ...rest, log: taken.log }) };
+        // A clock that a test moves by hand takes nobody's lease away.
+        const leaseMs = 1_000_000_000;
+        const given = { ...rest, options: { ...options, leaseMs } };
+        return { taken, runtime: createSessionRuntime({ ...given, log: taken.log }) };
       });
     let nodes = start(parts);
     const ready = () => Promise.all(nodes.map(({ runtime }) => runtime.ready()));

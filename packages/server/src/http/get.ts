@@ -141,7 +141,7 @@ async function showGap(resume: Resume, gap: Gap): Promise<undefined> {
   const stream = await session.viewports.stream(gap.stream);
   const epilogue = stream === undefined ? "" : lostAnswers(stream);
   // A stream that went with a lost end of the log has no other viewport.
-  const viewer = stream === undefined ? undefined : await session.attach(gap.stream);
+  const viewer = stream === undefined ? undefined : await session.attach(gap.stream, stream);
   const sink = reply.stream({ ...headers, ...eventStreamHeaders });
   session.viewports.show(sink, {
     cursor: gap.retained,

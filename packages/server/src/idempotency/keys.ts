@@ -217,6 +217,8 @@ export class Keys {
   }
 
   async #give(session: Session, call: InFlightCall, claim: KeyClaim): Promise<void> {
+    // Cancelled meanwhile, or over with its session: nobody waits for it.
+    if (session.calls.inFlight.get(call.number) !== call) return;
     const running = this.#running.get(nameOf(claim));
     if (running !== undefined && running.isLogged === undefined) {
       this.#context.telemetry.idempotentHit("attach");

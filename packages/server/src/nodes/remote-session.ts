@@ -6,9 +6,16 @@
  *
  * It is a view, and keeps nothing that the store does not have, but for its viewports.
  */
-import { randomBytes } from "node:crypto";
 import { standaloneStream } from "@holdfast/contract";
-import type { CommitOutcome, EndReason, Holding, KeyClaim, Op, SessionState } from "@holdfast/log";
+import type {
+  CommitOutcome,
+  EndReason,
+  Holding,
+  KeyClaim,
+  Op,
+  SessionState,
+  StreamState,
+} from "@holdfast/log";
 import { recordOf } from "../calls.ts";
 import { CommitQueue } from "../commit-queue.ts";
 import { payloadDigest } from "../idempotency/payload.ts";
@@ -25,6 +32,7 @@ import type {
   TellOutcome,
 } from "../session-face.ts";
 import type { ForwardedHeaders } from "../upstream.ts";
+import { newViewer } from "../viewer.ts";
 import { Viewports } from "../viewports.ts";
 import { type InboxText, writeInboxText } from "./inbox-entry.ts";
 
@@ -157,8 +165,8 @@ export class RemoteSession implements SessionFace {
     return { kind: outcome.kind === "full" ? "full" : "absent" };
   }
 
-  async attach(stream: number): Promise<string> {
-    const viewer = randomBytes(6).toString("hex");
+  async attach(stream: number, former?: StreamState): Promise<string> {
+    const viewer = newViewer(former?.viewer);
     const ops: Op[] = [{ op: "attach", stream, viewer }, touchOp];
     if (stream === standaloneStream) ops.push(sendOp({ kind: "listen" }));
     const outcome = await this.#commits.tryOnce(ops);
