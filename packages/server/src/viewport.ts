@@ -16,6 +16,7 @@ import {
   encodeEventId,
   heartbeatFrame,
   retryFrame,
+  standaloneStream,
 } from "@holdfast/contract";
 import type { EndReason, LoggedEvent, ReadOutcome } from "@holdfast/log";
 import type { HeldText } from "./held-text.ts";
@@ -85,6 +86,9 @@ export class Viewport {
   readonly #settings: ViewportSettings;
   readonly #held: HeldText;
   #cursor: EventPlace;
+  /** Its position at the beginning. */
+  readonly #start: number;
+  #mayReturn = false;
   /** A change came that the last read may not have seen. */
   #isWoken = false;
   #wakeUp: (() => void) | undefined;
@@ -119,12 +123,15 @@ export class Viewport {
     this.#settings = settings;
     this.#held = held;
     this.#cursor = cursor;
+    this.#start = cursor.position;
   }
 
   /** Show the stream until the viewport is over; never rejects for what a peer does. */
   run(start: ViewportStart): Promise<ViewportEnd> {
     const { preface, events = [], epilogue = "", isResume = false } = start;
     this.#unshown = [...events];
+    this.#mayReturn =
+      isResume || preface.includes("id: ") || this.#source.stream === standaloneStream;
     this.#isReplaying = isResume;
     if (isResume) this.#source.onReplayed(events.length);
     return this.#run(preface, epilogue);
@@ -369,8 +376,8 @@ export class Viewport {
     const { heartbeatMs, viewportMaxMs, retryMs } = this.#settings;
     const tickMs = heartbeatMs > 0 ? heartbeatMs : bounds.stallMs / bounds.stallHeartbeats;
     const beat = setTimeout(() => this.#tick(beat), tickMs);
-    const max =
-      viewportMaxMs > 0 ? setTimeout(() => this.release(retryMs), viewportMaxMs) : undefined;
+    const letGo = () => (this.#isNamed() ? this.release(retryMs) : max?.refresh());
+    const max = viewportMaxMs > 0 ? setTimeout(letGo, viewportMaxMs) : undefined;
     return {
       beat,
       clear: () => {
@@ -378,6 +385,11 @@ export class Viewport {
         clearTimeout(max);
       },
     };
+  }
+
+  /** [C E-11] Its reader can come back: who never saw an id could not, and would lose the answer. */
+  #isNamed(): boolean {
+    return this.#mayReturn || this.#cursor.position > this.#start;
   }
 
   /** [C E-06] [C E-09] once a heartbeat without an event: say where the reader should be. */

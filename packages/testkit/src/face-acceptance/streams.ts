@@ -1,9 +1,11 @@
 /** Chapter: events, their ids, and the streams that they stand in. */
 import { expect, test } from "vitest";
-import { messageOf } from "../event-stream.ts";
+import { messageOf, openEventStream } from "../event-stream.ts";
+import { acceptBoth, initializeMessage } from "../raw-session.ts";
 import type { SseItem } from "../sse-reading.ts";
 import { verifies } from "../verifies.ts";
 import type { BenchSession, OpenBench } from "./bench.ts";
+import { serverHello } from "./scripted-upstream.ts";
 import {
   door,
   idsIn,
@@ -170,6 +172,21 @@ function viewports(open: OpenBench): void {
       expect((await resumed.ended).how).toBe("end");
       expect(numbersIn(resumed.items)).toEqual([1, 2]);
     }
+  });
+
+  test(`${verifies("E-11", "E-05")}a viewport that has shown no id is not let go: its reader could not come back`, async () => {
+    const bench = await open({ options: { viewportMaxMs: 10 } });
+    const other = await bench.session();
+    bench.upstreams.respond = () => undefined;
+    const stream = await openEventStream({
+      ...{ url: bench.url, method: "POST", body: JSON.stringify(initializeMessage()) },
+      headers: { accept: acceptBoth, "content-type": "application/json" },
+    });
+    const initialize = await (await bench.upstreams.next()).request("initialize");
+    // A later viewport, of another session, is let go.
+    await (await other.get()).ended;
+    initialize.answer(serverHello("2025-11-25"));
+    expect((await stream.response()).result).toMatchObject({ protocolVersion: "2025-11-25" });
   });
 
   test(`${verifies("E-11", "E-08", "c033")}viewports let go in time lose nothing`, async () => {
