@@ -1,14 +1,17 @@
 /** The options of the transport, with their defaults; wrong ones are refused at construction. */
+
 import {
   defaultReconnectPolicy,
   type ReconnectPolicy,
   type RequestId,
   worstCaseReconnectMs,
 } from "@holdfast/contract";
+import type { MeterProvider, TracerProvider } from "@opentelemetry/api";
 import type { ContractReport, Gap, Parked, SessionEnded, UnknownOutcome } from "./app-events.ts";
 import { ClientError } from "./client-errors.ts";
 import type { ClientState, StateChange } from "./state/client-state.ts";
 import { memoryState } from "./state/memory-state.ts";
+import { ClientTelemetry } from "./telemetry.ts";
 
 /** As of the SDKs, so that their middleware (OAuth among it) fits around it. */
 export type FetchLike = (url: string | URL, init?: RequestInit) => Promise<Response>;
@@ -49,6 +52,10 @@ export interface ResumableClientOptions {
   readonly onResumed?: () => void;
   /** At connect, and when another server answers later: which guarantees do not hold. */
   readonly onContract?: (report: ContractReport) => void;
+  /** Where metrics go; by default to the provider registered with `@opentelemetry/api`, if any. */
+  readonly meterProvider?: MeterProvider;
+  /** Where spans go; likewise. */
+  readonly tracerProvider?: TracerProvider;
   /** For tests: time, chance and limits. */
   readonly internals?: Partial<Internals>;
 }
@@ -98,6 +105,7 @@ export interface Settings {
   readonly isStrict: boolean;
   readonly reattach: boolean | "by-id";
   readonly app: AppListeners;
+  readonly telemetry: ClientTelemetry;
   readonly internals: Internals;
 }
 
@@ -145,6 +153,7 @@ export function settle(url: string | URL, options: ResumableClientOptions): Sett
     isStrict: options.strict ?? false,
     reattach: options.reattach ?? true,
     app: options,
+    telemetry: new ClientTelemetry(options),
     internals: { ...defaultInternals, ...options.internals },
   };
 }

@@ -62,17 +62,27 @@ export class ResumableClientTransport {
         hint: "`connect` starts it by itself.",
       });
     }
-    const { app } = this.#settings;
+    const { app, telemetry } = this.#settings;
     this.#connection = new Connection(this.#settings, {
       handOn: (message, came) => this.#handOn(message, came),
       onError: (error) => this.#report(error),
-      onGap: (gap) => this.#guard(() => app.onGap?.(gap)),
+      onGap: (gap) => {
+        telemetry.gap();
+        this.#guard(() => app.onGap?.(gap));
+      },
       onUnknownOutcome: (outcome, response) => {
+        telemetry.unknownOutcome(outcome.reason);
         if (app.onText === undefined) this.#guard(() => this.onmessage?.(response));
         this.#guard(() => app.onUnknownOutcome?.(outcome));
       },
-      onSessionEnded: (ended) => this.#guard(() => app.onSessionEnded?.(ended)),
-      onParked: (parked) => this.#guard(() => app.onParked?.(parked)),
+      onSessionEnded: (ended) => {
+        telemetry.sessionEnded();
+        this.#guard(() => app.onSessionEnded?.(ended));
+      },
+      onParked: (parked) => {
+        telemetry.parked();
+        this.#guard(() => app.onParked?.(parked));
+      },
       onResumed: () => this.#guard(() => app.onResumed?.()),
       onContract: (report) => this.#guard(() => app.onContract?.(report)),
     });

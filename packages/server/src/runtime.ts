@@ -119,6 +119,7 @@ export function createSessionRuntime(parts: RuntimeParts): SessionRuntime {
     sessions: () => log.liveSessions(),
     callsInFlight: () => sessions.callsInFlight,
     viewports: () => context.viewports.count,
+    leases: () => (log.shared === undefined ? 0 : sessions.size),
   });
   const onEvicted = (eviction: Eviction) => {
     telemetry.evicted(eviction);

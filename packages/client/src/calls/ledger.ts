@@ -6,6 +6,7 @@ import type { JsonObject, LostCall, RequestId } from "@holdfast/contract";
 import type { Came } from "../connection.ts";
 import type { StoredCall } from "../state/client-state.ts";
 import type { StateWriter } from "../state/state-writer.ts";
+import type { CallTrace } from "../telemetry.ts";
 import { type CallEnd, type CallOutcome, outcomeOf } from "./outcomes.ts";
 
 /** Who waits for a call. */
@@ -30,6 +31,8 @@ export interface Call {
   sent: PromiseWithResolvers<void>;
   /** The answer has begun: what still goes wrong is told by a message. */
   isAccepted: boolean;
+  /** Its span, where somebody records spans. */
+  readonly trace?: CallTrace | undefined;
   /** Set when its response is here: how that came. */
   came?: Came;
   /** Once. */

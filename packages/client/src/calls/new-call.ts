@@ -38,11 +38,14 @@ export function appCall(
   intercept: (end: CallEnd, handOn: (end: CallEnd) => void) => void = (end, handOn) => handOn(end),
 ): Call {
   const wireId = connection.ids.next();
-  const { onWire, progressToken } = rewritten(message, wireId);
+  const trace = connection.settings.telemetry.beginCall(message, nameOfMessage(message));
+  const renumbered = rewritten(message, wireId);
+  const onWire = trace?.outbound(renumbered.onWire) ?? renumbered.onWire;
   const isHarmless = connection.annotations.isSafe(message);
   const isKeyed = capability?.idempotency !== undefined;
   const hasKeys = keepsKeys(capability, connection.settings.worstCaseMs);
-  const body = text === undefined ? JSON.stringify(onWire) : numbered(text, wireId);
+  const written = text === undefined ? undefined : (trace?.outboundText(text, message) ?? text);
+  const body = written === undefined ? JSON.stringify(onWire) : numbered(written, wireId);
   const stored = storedCall(connection, onWire, {
     ...{ wireId, appId: JSON.stringify(id), body },
     idempotencyKey: isKeyed ? randomBytes(16).toString("hex") : null,
@@ -50,11 +53,14 @@ export function appCall(
     isSafeAcross: isHarmless || (hasKeys && keysReachAcross(capability)),
   });
   const call: Call = {
-    ...{ wireId, stored, message: onWire, isHarmless },
-    caller: { kind: "app", id, progressToken },
+    ...{ wireId, stored, message: onWire, isHarmless, trace },
+    caller: { kind: "app", id, progressToken: renumbered.progressToken },
     sent: Promise.withResolvers<void>(),
     isAccepted: false,
-    onEnd: (end) => intercept(end, (shown) => endCall(connection, call, shown)),
+    onEnd: (end) => {
+      trace?.end(end);
+      intercept(end, (shown) => endCall(connection, call, shown));
+    },
   };
   connection.ledger.add(call);
   return call;
@@ -90,17 +96,21 @@ function storedCall(
   message: JsonObject,
   facts: Omit<StoredCall, "session" | "method" | "name" | "digest" | "startedAtMs">,
 ): StoredCall {
-  const parsed = parseMessage(message);
   const method = String(message.method);
   return {
     ...facts,
     // None yet: it is noted with the one that it goes out in.
     session: 0,
     method,
-    name: (parsed.kind === "invalid" ? undefined : nameOf(parsed)) ?? null,
+    name: nameOfMessage(message) ?? null,
     digest: requestDigest(method, Object(message.params) as JsonObject),
     startedAtMs: settings.internals.clock.wallMs(),
   };
+}
+
+function nameOfMessage(message: JsonObject): string | undefined {
+  const parsed = parseMessage(message);
+  return parsed.kind === "invalid" ? undefined : nameOf(parsed);
 }
 
 /** [C K-14] the id on the wire is the progress token, too. */

@@ -9,6 +9,7 @@ import type { NetworkFault } from "../http/network-fault.ts";
 import type { Refusal } from "../http/refusal.ts";
 import { keepsKeys, keysReachAcross } from "../sessions/server-contract.ts";
 import { cursorHeader, type Session, sessionHeaders } from "../sessions/session.ts";
+import type { CallTrace } from "../telemetry.ts";
 import { isBehind, isUnseen, ReplayGuard } from "./cursors.ts";
 import { failureOf, unreachable } from "./failure.ts";
 import { newStream } from "./stream-machine.ts";
@@ -34,6 +35,8 @@ export interface PostSubject {
   readonly isKeyed: boolean;
   /** Of a call; null for a message that has no answer. */
   readonly wireId: number | null;
+  /** Of a call that somebody records. */
+  readonly trace?: CallTrace | undefined;
   readonly cursor: string | null;
   readonly isTold: boolean;
   /** Durable before its first byte leaves [C K-03]. */
@@ -129,6 +132,14 @@ export class PostStream implements StreamOwner {
 
   isLoss(id: string): boolean {
     return this.silenceMsMax() !== null && isUnseen(id, this.runner.state.cursor);
+  }
+
+  cut(by: string): void {
+    this.#subject.trace?.cut(by);
+  }
+
+  resumed(afterMs: number): void {
+    this.#subject.trace?.resumed(afterMs);
   }
 
   accepted(answer: HttpAnswer): void {

@@ -43,6 +43,11 @@ export class StandaloneStream implements StreamOwner {
     return { method: "GET", headers };
   }
 
+  /** No span is its own: calls have them. */
+  cut(): void {}
+
+  resumed(): void {}
+
   headersMs(): number | null {
     // Some servers send their headers with the first event only, which may be hours away.
     const isQuick = this.runner.state.cursor !== null || this.silenceMsMax() !== null;

@@ -37,6 +37,10 @@ export interface StreamOwner extends Omit<ViewportSink, "retry"> {
   died(fault: NetworkFault): void;
   /** The body of a JSON answer. */
   answer(text: string): void;
+  /** An open response broke, and the stream goes on. */
+  cut(by: string): void;
+  /** It is open again. */
+  resumed(afterMs: number): void;
   /** A viewport was opened by a cursor: what was seen may come again. */
   replaying(): void;
   /** [C K-15] an event, or the answer, is larger than is taken. */
@@ -60,6 +64,8 @@ export class StreamRunner {
   #isStepping = false;
   #exchange: AbortController | undefined;
   #cancelTimer = () => {};
+  /** Since when it is cut; unset while it is open, and before it ever was. */
+  #cutAtMs: number | undefined;
   /** What the newest attempt came to, for errors that quote it. */
   #last: HttpOutcome | undefined;
 
@@ -190,6 +196,7 @@ export class StreamRunner {
   /** Read the open response to its end. */
   async #show(body: ReadableStream<Uint8Array> | null, signal: AbortSignal): Promise<void> {
     this.dispatch({ type: "opened", moment: this.moment() });
+    this.#tellResumed();
     const owner = this.#owner;
     const end = await showViewport(
       body,
@@ -205,7 +212,23 @@ export class StreamRunner {
     if (signal.aborted) return;
     if (end.kind === "tooLarge") owner.tooLarge();
     const close: ClosedBy<string> = end.kind === "tooLarge" ? { kind: "reset" } : end;
+    this.#cutAtMs = this.#settings.internals.clock.monotonicMs();
     this.dispatch({ type: "closed", close, moment: this.moment() });
+    this.#tellCut(close.kind);
+  }
+
+  #tellCut(by: string): void {
+    if (this.#state.at === "over") return;
+    this.#settings.telemetry.cut(by);
+    this.#owner.cut(by);
+  }
+
+  #tellResumed(): void {
+    if (this.#cutAtMs === undefined) return;
+    const afterMs = this.#settings.internals.clock.monotonicMs() - this.#cutAtMs;
+    this.#cutAtMs = undefined;
+    this.#settings.telemetry.reconnected(afterMs);
+    this.#owner.resumed(afterMs);
   }
 
   #closeOf(outcome: Exclude<HttpOutcome, { kind: "stream" }>): ClosedBy<string> {

@@ -33,6 +33,7 @@ export function callSubject(connection: Connection, call: Call, facts: CallFacts
     isBound: isInternal,
     isKeyed: idempotencyKey !== null,
     wireId: call.wireId,
+    trace: call.trace,
     isTold: call.caller.kind === "told",
     prepare: (session) => {
       // [C S-05] each attempt asks for a session of its own.

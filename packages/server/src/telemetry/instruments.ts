@@ -18,6 +18,8 @@ export interface Gauges {
   sessions(): Promise<number>;
   callsInFlight(): number;
   viewports(): number;
+  /** Sessions that this node holds, where others could [C N-02]. */
+  leases(): number;
 }
 
 type Sample = readonly [value: number, attributes?: Attributes];
@@ -115,7 +117,9 @@ function liveRows(of: Telemetry): readonly Row[] {
       [gauges.callsInFlight()],
     ]),
     counter("holdfast_calls_total", "Calls that were opened", () => of.calls),
-    gauge("holdfast_leases", "Sessions whose lease this node holds", () => [[of.leases]]),
+    gauge("holdfast_leases", "Sessions of a shared log that this node runs", ({ leases }) => [
+      [leases()],
+    ]),
   ];
 }
 

@@ -105,7 +105,6 @@ export class Telemetry {
   logErrors = 0;
   fencedAppends = 0;
   adoptions = 0;
-  leases = 0;
   readonly reconnects: LatencySketch;
   readonly horizon: Horizon;
   readonly #clock: Clock;
@@ -177,11 +176,6 @@ export class Telemetry {
   sessionAdopted(tag: string): void {
     this.adoptions++;
     this.#observe?.({ kind: "adopted", tag });
-  }
-
-  /** Leases held, of sessions that several nodes could run: one more, one less [C N-02]. */
-  leaseChanged(by: 1 | -1): void {
-    this.leases += by;
   }
 
   /** [C N-02] The store refused what a former owner wanted to append. */
