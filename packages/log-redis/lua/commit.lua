@@ -94,6 +94,7 @@ local function run(fence, count, first)
     if n == 1 and isCreated then created(draft, i + 1) else
       refusal = operations[code](draft, i + 1)
     end
+    if refusal == 'M ' .. lostAll then return 'A' end
     if refusal then return refusal end
     i = i + 1 + arity[code]
   end

@@ -48,7 +48,7 @@ local function drain(number, stream, isDue)
     local field = number .. ':' .. whole(position + 1)
     if not isDue(field) then break end
     position = position + 1
-    local size = redis.call('HSTRLEN', KEYS[3], field) - 1
+    local size = math.max(0, redis.call('HSTRLEN', KEYS[3], field) - 1)
     bytes = bytes + size
     fields[#fields + 1] = field
     if responses[position] then freed.response = freed.response + size
@@ -88,7 +88,9 @@ end
 while left > 0 do
   local number = redis.call('LINDEX', KEYS[5], 0)
   if not number then break end
-  local stream = readStream(redis.call('HGET', KEYS[2], number))
+  local text = redis.call('HGET', KEYS[2], number)
+  -- The store lost it: there is nothing to take.
+  local stream = readStream(text or '0 0 0 0 0 0 c 0:-')
   if stream.finished + windowMs > now then
     due = math.min(due, stream.finished + windowMs)
     break

@@ -32,7 +32,12 @@ export async function readAfter(
   const { line, keys, attendance } = desk;
   const { all } = sessionKeys(keys.prefix, id);
   const args = [cursor.stream, cursor.position, limit.events, limit.bytes].map(String);
-  const reply = textsOf(await line.script("read", all.slice(0, 3), args));
+  let found = await line.script("read", all.slice(0, 3), args);
+  if (found === "lost") {
+    await line.script("lose", all, [`${cursor.stream}`]);
+    found = await line.script("read", all.slice(0, 3), args);
+  }
+  const reply = textsOf(found);
   const [tag, kept = "", generation, ended = "", text = "", calls = "", viewer = ""] = reply;
   if (tag === undefined) return { kind: "absent" };
   const texts = { stream: cursor.stream, text, calls, viewer };

@@ -19,6 +19,7 @@ const partsOf = {
   index: [],
   lease: [],
   look: ["streams"],
+  lose: ["streams"],
   read: ["streams"],
   release: [],
   rest: ["streams"],

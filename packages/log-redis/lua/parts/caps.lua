@@ -20,10 +20,15 @@ local function enforceCaps()
       local number, position = string.match(page[i], '^(%d+):(%d+)$')
       local stream = loadStream(number)
       position = tonumber(position)
-      if position ~= stream.evicted + 1 then
+      if not stream then
+        -- The store lost the stream: what is left of it goes.
+        taken[#taken + 1] = page[i]
+        session.evictable = session.evictable - 1
+        cause = exceeded()
+      elseif position ~= stream.evicted + 1 then
         session.skipped = session.skipped + 1
       else
-        local bytes = redis.call('HSTRLEN', KEYS[3], page[i]) - 1
+        local bytes = math.max(0, redis.call('HSTRLEN', KEYS[3], page[i]) - 1)
         stream.evicted = position
         stream.isChanged = true
         session.evictable = session.evictable - 1

@@ -75,12 +75,18 @@ local function loadStream(number)
   return stream
 end
 
+local lostAll = 'the streams are lost'
+
 -- The stream as this commit changes it.
 local function draftOf(draft, number)
   local mine = draft.streams[number]
   if mine then return mine end
   local stream = loadStream(number)
-  if stream == nil then return nil, 'stream ' .. number .. ' is not known' end
+  if stream == nil then
+    -- Every session has its standalone stream: the store lost them all, and there is no session.
+    if redis.call('HEXISTS', KEYS[2], '0') == 0 then return nil, lostAll end
+    return nil, 'stream ' .. number .. ' is not known'
+  end
   mine = {}
   for field, value in pairs(stream) do mine[field] = value end
   draft.streams[number] = mine

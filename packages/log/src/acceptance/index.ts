@@ -39,6 +39,7 @@ export {
   roomy,
   type Scene,
 } from "./scene.ts";
+export { lostWakes, unreachable } from "./unreachable.ts";
 
 /**
  * Tell the tests of every chapter that the log's harness allows; call it in a test file.
