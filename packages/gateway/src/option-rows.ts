@@ -72,6 +72,7 @@ export const runtimeOptionRows: readonly OptionRow[] = [
   row(wire, "viewport-max", "TIME", "0", "let each response go after so long; 0 for never"),
   row(wire, "gap-signal", "HOW", "auto", "how lost events are told: auto, status, in-band"),
   list(wire, "no-prime", "NAME", "no priming event for the client of this name (repeatable)"),
+  row(limitsGroup, "max-key-bytes", "SIZE", "1024mb", "bytes of all results kept for keys"),
   row(limitsGroup, "max-body", "SIZE", "4mb", "largest body of a request"),
   row(limitsGroup, "max-event", "SIZE", "32mb", "largest message of the MCP server"),
   row(limitsGroup, "max-sessions", "N", "10000", "sessions in all"),

@@ -148,6 +148,7 @@ function readRuntimeOptions(reader: OptionReader): RuntimeOptions {
     noPrime: reader.list("no-prime"),
     allowedOrigins: reader.list("allowed-origin", parseOrigin),
     allowedHosts: reader.list("allowed-host", parseHostName),
+    ledgerBytesMax: reader.value("max-key-bytes", parseSize),
     bodyBytesMax: reader.value("max-body", parseMessageSize),
     sessionsMax: count("max-sessions"),
     sessionsPerPrincipalMax: count("max-sessions-per-principal"),
@@ -193,6 +194,12 @@ function readLog(reader: OptionReader): LogChoice {
     });
   }
   if (log.kind === "sqlite") return { ...log, durability };
+  if (log.kind === "postgres" && reader.isGiven("max-key-bytes")) {
+    reader.problems.push({
+      problem: "--max-key-bytes belongs to a sqlite: or memory: log.",
+      fix: "Leave it out: the limits of the database are the bound there.",
+    });
+  }
   if (reader.isGiven("durability")) {
     reader.problems.push({
       problem: `--durability belongs to a sqlite: log; ${ownDurability[log.kind]}.`,

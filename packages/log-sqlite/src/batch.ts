@@ -12,7 +12,7 @@ import {
 } from "@holdfast/log";
 import type { SessionEntry } from "./book.ts";
 import { enforceCaps } from "./caps.ts";
-import { readClaim } from "./claims.ts";
+import { ledgerBytes, readClaim } from "./claims.ts";
 import type { Desk } from "./desk.ts";
 import { unfinishedStreams } from "./unfinished.ts";
 import { writePlan } from "./write.ts";
@@ -120,6 +120,7 @@ function planOne(
       stream: (stream) => known && book.stream(known, stream)?.state,
       running: () => (known === undefined ? [] : unfinishedStreams(run, book, known)),
       claim: (scope, key) => readClaim(run, scope, key, expiredAtMs),
+      isLedgerFull: () => ledgerBytes(run) >= (settings.ledgerBytesMax ?? Number.POSITIVE_INFINITY),
       responseBytes: () => (known === undefined ? 0 : book.totals(known).responseBytes),
       incarnation,
       wallMs: settings.clock.wallMs(),

@@ -39,6 +39,11 @@ function outcomeOf({ response, unknown }: ClaimRow): Claim["outcome"] {
   return { kind: "running" };
 }
 
+/** What the keys count for whose calls are over, bytes. */
+export function ledgerBytes(run: Statements): number {
+  return one<{ bytes: number }>(run.ledgerBytes)?.bytes ?? 0;
+}
+
 export function writeClaim(run: Statements, { scope, key, claim }: LedgerEntry, atMs: number) {
   const { digest, session, stream, call, outcome } = claim;
   const { id, method, name, startedAtMs } = claim.request;

@@ -91,7 +91,25 @@ create unique index claims_of on claims (scope, key);
 create index claims_settled on claims (settled_at_ms) where settled_at_ms is not null;
 `;
 
-export const migrations: readonly string[] = [first];
+/** What the ledger counts for, kept right by the database itself: 512 is `keyBytes`. */
+const second = `
+create table ledger (id integer primary key check (id = 1), bytes integer not null) strict;
+insert into ledger select 1, coalesce(sum(512 + coalesce(octet_length(response), 0)), 0)
+  from claims where settled_at_ms is not null;
+create trigger claims_added after insert on claims when new.settled_at_ms is not null begin
+  update ledger set bytes = bytes + 512 + coalesce(octet_length(new.response), 0);
+end;
+create trigger claims_changed after update on claims begin
+  update ledger set bytes = bytes
+    + iif(new.settled_at_ms is null, 0, 512 + coalesce(octet_length(new.response), 0))
+    - iif(old.settled_at_ms is null, 0, 512 + coalesce(octet_length(old.response), 0));
+end;
+create trigger claims_gone after delete on claims when old.settled_at_ms is not null begin
+  update ledger set bytes = bytes - 512 - coalesce(octet_length(old.response), 0);
+end;
+`;
+
+export const migrations: readonly string[] = [first, second];
 
 export const schemaVersion = migrations.length;
 

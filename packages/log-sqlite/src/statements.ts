@@ -128,6 +128,7 @@ export const statementTexts = {
     stream = excluded.stream, call = excluded.call, request = excluded.request,
     response = excluded.response, unknown = excluded.unknown,
     settled_at_ms = excluded.settled_at_ms`,
+  ledgerBytes: "select bytes from ledger where id = 1",
   expireClaims: `delete from claims where id in (select id from claims where settled_at_ms <= ?
     order by settled_at_ms limit ?) returning octet_length(response) as bytes`,
 

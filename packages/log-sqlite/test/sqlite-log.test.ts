@@ -1,4 +1,5 @@
-import { acceptEventLog } from "@holdfast/log/acceptance";
+import { acceptEventLog, acceptLedgerBound } from "@holdfast/log/acceptance";
 import { sqliteHarness } from "./places.ts";
 
 acceptEventLog("sqlite", sqliteHarness());
+acceptLedgerBound("sqlite", sqliteHarness());

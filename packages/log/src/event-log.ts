@@ -204,8 +204,8 @@ export type CommitOutcome =
   /** Another call holds the key: the `open` was refused, nothing changed [C X-03]. */
   | { readonly kind: "claimed"; readonly claim: Claim }
   /**
-   * The responses alone fill `maxBytes` and the `open` was refused [C W-03], or the inbox is full;
-   * nothing changed.
+   * The responses alone fill `maxBytes`, or keys the ledger, and the `open` was refused [C W-03]
+   * [C P-02]; or the inbox is full. Nothing changed.
    */
   | { readonly kind: "full" }
   /** The session is unknown or over; nothing changed. */
@@ -281,6 +281,11 @@ export interface LogSettings {
   readonly retention: Retention;
   /** How long the ledger keeps a key after its call has ended [C X-03], milliseconds of log time. */
   readonly idempotencyTtlMs: number;
+  /**
+   * A key that is new is refused (`full`) while the keys that are kept have so many bytes: their
+   * responses, and {@link keyBytes} each. Without it, and in shared logs, there is no such bound.
+   */
+  readonly ledgerBytesMax?: number;
   readonly clock: Clock;
   /** Told of every eviction, after it is durable. */
   readonly onEvicted?: (eviction: Eviction) => void;

@@ -40,7 +40,7 @@ export {
   recordRun,
 } from "./incarnations.ts";
 export { type Judgement, judge } from "./judge.ts";
-export { type LedgerEntry, ledgerName } from "./ledger-draft.ts";
+export { keyBytes, type LedgerEntry, ledgerName } from "./ledger-draft.ts";
 export {
   type LogTime,
   purgeAfterMs,

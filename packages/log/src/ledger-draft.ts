@@ -26,6 +26,15 @@ export interface LedgerDraft {
   readonly entries: Map<string, LedgerEntry>;
 }
 
+/** What a key counts for beside its response, bytes: its row, its payload's digest, its request. */
+export const keyBytes = 512;
+
+/** What a key counts for once its call is over. */
+export function bytesOfClaim({ outcome }: Claim): number {
+  if (outcome.kind === "running") return 0;
+  return keyBytes + (outcome.kind === "answered" ? Buffer.byteLength(outcome.text) : 0);
+}
+
 /** Names a key among all scopes. */
 export function ledgerName(scope: string, key: string): string {
   return JSON.stringify([scope, key]);

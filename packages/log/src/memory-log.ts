@@ -131,6 +131,8 @@ class MemoryLog implements EventLog {
       stream: (stream) => known?.streams.get(stream)?.state,
       running: () => runningOf(known),
       claim: (scope, key) => this.#claim(scope, key),
+      isLedgerFull: () =>
+        this.#store.ledger.bytes >= (settings.ledgerBytesMax ?? Number.POSITIVE_INFINITY),
       responseBytes: () => known?.responseBytes ?? 0,
       incarnation: (this.shared && known?.incarnation) ?? incarnation,
       wallMs: settings.clock.wallMs(),

@@ -8,6 +8,7 @@
 import assert from "node:assert/strict";
 import { type EventPlace, standaloneStream } from "@holdfast/contract";
 import type {
+  Call,
   CallState,
   Claim,
   EventKind,
@@ -35,6 +36,8 @@ export interface Before {
   readonly running: () => readonly StreamState[];
   /** What the ledger holds of a key, if its time has not passed. */
   readonly claim: (scope: string, key: string) => Claim | undefined;
+  /** The keys that are kept have as many bytes as they may; unset where there is no bound. */
+  readonly isLedgerFull?: () => boolean;
   /** Bytes of the responses that the session retains. */
   readonly responseBytes: () => number;
   readonly incarnation: string;
@@ -143,10 +146,16 @@ export function planCommit(before: Before, ops: readonly Op[]): Plan | Refused {
     }
     const claim = claimKeys(draft.ledger, open(draft, op), op.calls);
     if (claim !== undefined) return { kind: "claimed", claim };
+    if (op.calls.some(isNewKey) && before.isLedgerFull?.() === true) return { kind: "full" };
   }
   const { touch, ledger, streams, news, events, appended, begun, sent } = draft;
   const changes = { claims: [...ledger.entries.values()], streams, news, events, sent };
   return { kind: "planned", session: draft.session, touch, ...changes, appended, begun };
+}
+
+/** [C X-03] A key is never forgotten before its time: what is refused is one more. */
+function isNewKey({ claim }: Call): boolean {
+  return claim !== undefined && !claim.isRerun;
 }
 
 /** What any node may do, owner or not [C N-01]. */

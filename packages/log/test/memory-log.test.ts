@@ -1,6 +1,11 @@
 import { disposeAll, verifies } from "@holdfast/testkit";
 import { afterEach, expect, test } from "vitest";
-import { acceptEventLog, type LogHarness, openScene } from "../src/acceptance/index.ts";
+import {
+  acceptEventLog,
+  acceptLedgerBound,
+  type LogHarness,
+  openScene,
+} from "../src/acceptance/index.ts";
 import { memoryLog } from "../src/index.ts";
 
 afterEach(disposeAll);
@@ -14,6 +19,7 @@ const harness: LogHarness = {
 };
 
 acceptEventLog("memory", harness);
+acceptLedgerBound("memory", harness);
 
 test(`${verifies("W-01", "c022")}a sweep looks at a bounded number of sessions, and at all in the end`, async () => {
   const scene = await openScene(harness, { windowMs: 1_000 });

@@ -39,6 +39,8 @@ export interface RuntimeOptions {
   readonly viewportsMax: number;
   /** How long the outcome of a call with an idempotency key is kept [C X-03]. */
   readonly idempotencyTtlMs: number;
+  /** What those outcomes may have together, bytes; a new key is refused beyond [C P-02]. */
+  readonly ledgerBytesMax: number;
   /** Without authentication: callers share their keys. For endpoints on loopback alone. */
   readonly sharesKeys: boolean;
   /**
@@ -79,6 +81,7 @@ export const defaultOptions: RuntimeOptions = {
   callsPerSessionMax: 256,
   viewportsMax: 20_000,
   idempotencyTtlMs: 24 * 60 * minute,
+  ledgerBytesMax: 1024 * mebibyte,
   sharesKeys: false,
   forwardHeaders: [],
   hibernateMs: 0,

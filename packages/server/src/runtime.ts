@@ -137,10 +137,11 @@ export function createSessionRuntime(parts: RuntimeParts): SessionRuntime {
   let opened: Promise<void> | undefined;
   const sweeps = sweeping(log, sessions, options, logger);
   const ready = () => {
-    const { retention, idempotencyTtlMs } = options;
+    const { retention, idempotencyTtlMs, ledgerBytesMax } = options;
     const { leaseMs } = options;
     const askedAtMs = clock.monotonicMs();
-    opened ??= log.open({ retention, idempotencyTtlMs, clock, onEvicted, leaseMs }).then(() => {
+    const kept = { retention, idempotencyTtlMs, ledgerBytesMax };
+    opened ??= log.open({ ...kept, clock, onEvicted, leaseMs }).then(() => {
       sessions.nodes?.start(askedAtMs);
       for (const sweep of sweeps) sweep.start();
     });

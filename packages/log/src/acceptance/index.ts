@@ -26,6 +26,7 @@ import { lostWakes, unreachable } from "./unreachable.ts";
 
 export { type CutLog, cuttable } from "./cut-log.ts";
 export type { LogHarness, LogPlace, SharedHarness } from "./harness.ts";
+export { acceptLedgerBound } from "./ledger-bound.ts";
 export { compareWithModel } from "./model.ts";
 export {
   creation,

@@ -10,6 +10,7 @@ import type {
   Eviction,
   KeyClaim,
   LoggedEvent,
+  LogSettings,
   Op,
   ReadLimit,
   ReadOutcome,
@@ -56,6 +57,7 @@ export interface Scene {
 export async function openScene(
   harness: LogHarness,
   retention: Partial<Retention> = {},
+  more: Pick<LogSettings, "ledgerBytesMax"> = {},
 ): Promise<Scene> {
   const place = await harness.place();
   const clock = fakeClock();
@@ -67,7 +69,7 @@ export async function openScene(
     fences = fencesOf(log, async () => harness.shared?.pass(place, leaseMs, clock));
     return log.open({
       retention: { ...roomy, ...retention },
-      idempotencyTtlMs,
+      ...{ idempotencyTtlMs, ...more },
       clock,
       onEvicted: (eviction) => void evictions.push(eviction),
       ...(harness.shared && { leaseMs }),

@@ -192,8 +192,9 @@ function refuseOpen(
     case "full":
       return reject(
         "overloaded",
-        "The results that are kept for this session fill its share of the log (--max-bytes); " +
-          "try again when their window has passed.",
+        "The results that are kept fill the session's share of the log (--max-bytes), or those " +
+          "of idempotency keys all that they may (--max-key-bytes); try again when their time " +
+          "has passed.",
         { idJson },
       );
     case "reuse":

@@ -25,6 +25,7 @@ export interface FaceOptions {
   readonly callsPerSessionMax?: number;
   readonly viewportsMax?: number;
   readonly idempotencyTtlMs?: number;
+  readonly ledgerBytesMax?: number;
   readonly sharesKeys?: boolean;
   readonly hibernateMs?: number;
   readonly storePatienceMs?: number;

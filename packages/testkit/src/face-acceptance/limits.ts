@@ -7,12 +7,13 @@ import { within } from "../wait-for.ts";
 import type { Bench, OpenBench } from "./bench.ts";
 import { expectAlive, expectEmpty, expectRefusal } from "./checks.ts";
 import type { LogGate } from "./face.ts";
-import { as, authenticateByName, keyed } from "./keyed.ts";
+import { as, authenticateByName, keyed, runsOf } from "./keyed.ts";
 import { door } from "./traffic.ts";
 
 export function limitsChapter(open: OpenBench): void {
   sessions(open);
   calls(open);
+  keys(open);
   viewports(open);
 }
 
@@ -174,6 +175,26 @@ function calls(open: OpenBench): void {
     const first = streams.find(({ status }) => status === 200);
     await first?.body();
     expect((await session.call("t", {}, { id: 7 })).status).toBe(200);
+  });
+}
+
+function keys(open: OpenBench): void {
+  test(`${verifies("P-02", "X-03", "D-03")}when the keys that are kept are as large as they may be, new ones are refused, and no kept one is forgotten`, async () => {
+    const bench = await open({ options: { ledgerBytesMax: 1 } });
+    const session = await bench.session();
+    const first = await keyed(session, "pay", { id: 1 });
+    (await session.upstream.request("tools/call")).answer({ paid: 1 });
+    await first.body();
+    const refused = await keyed(session, "pay", { id: 2, key: "another-of-16-chars" });
+    await expectRefusal(refused, { ...overloaded, id: 2 });
+    const again = await keyed(session, "pay", { id: 3 });
+    expect((await again.response(3)).result).toEqual({ paid: 1 });
+    // Without a key, and after the restart of the server.
+    await bench.restart("close");
+    await expectAlive(session);
+    const late = await keyed(session, "pay", { id: 4, key: "another-of-16-chars" });
+    await expectRefusal(late, { ...overloaded, id: 4 });
+    expect(runsOf(bench.upstreams, "pay")).toBe(1);
   });
 }
 
