@@ -9,8 +9,8 @@ import { sqliteLog } from "@holdfast/log-sqlite";
 import type { SessionRuntime } from "@holdfast/server";
 import type { Logger } from "pino";
 import { type Listener, listen, listenOrFree } from "../listen.ts";
-import { isLoopback, isWildcard } from "../option-values.ts";
-import type { ServeOptions } from "../serve-options.ts";
+import { isLoopback, isWildcard, withoutPassword } from "../option-values.ts";
+import type { LogChoice, ServeOptions } from "../serve-options.ts";
 import { settlesWithin } from "../settles-within.ts";
 import { readVersion } from "../version.ts";
 import { History } from "./history.ts";
@@ -65,7 +65,7 @@ export async function prepareAdmin(
         ...{ runtime, history, metrics, logger, token, showsBodies },
         page: readPageFiles(),
         hosts: hostsOf(options),
-        about: { ...about, log: options.log.kind === "sqlite" ? options.log.path : "memory" },
+        about: { ...about, log: placeOf(options.log) },
         liveSessions,
       });
       const { requests } = options;
@@ -89,6 +89,18 @@ export async function prepareAdmin(
       if (await settlesWithin(closed, closeMs)) await closed;
     },
   };
+}
+
+/** [C P-03] */
+function placeOf(log: LogChoice): string {
+  switch (log.kind) {
+    case "memory":
+      return "memory:";
+    case "sqlite":
+      return `sqlite:${log.path}`;
+    default:
+      return withoutPassword(log.url);
+  }
 }
 
 /** What page and command show of the past; without it, there is still a present. */
