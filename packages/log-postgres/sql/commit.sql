@@ -5,10 +5,11 @@
 --      events, claims, entries, census   the other rows; in each `g` names the group
 --      bodies   the texts of all rows; they are named by their offset (from 1) and length in bytes
 --      node     who commits
---      generation   of the log, for sessions that are made
+--      generation   of the log, as the plans have it
 --      events_max, bytes_max, window_ms, now_ms   the caps, and what of them is a breach
 --      expired_ms   a key that was settled then or before is free
--- Out: a row for each group that was not stale:
+-- Out: one row `term` if the log is in another generation by now: nothing was done. Else a row for each
+--      group that was not stale:
 --        done      it took effect: id and new version of the session
 --        repeated  this write has taken effect before: its reply was lost
 --        fenced    another owner holds the session
@@ -33,6 +34,13 @@ declare
   made bigint[];
   one record;
 begin
+  if not exists (select from holdfast.meta m where m.generation = commit.generation) then
+    g := 0;
+    what := 'term';
+    return next;
+    return;
+  end if;
+
   for one in
     select i.g, i.version as planned, i.fence as shown, s.id, s.version, s.fence, s.seq,
       s.newest_at_ms, i.write = any(s.writes) as is_repeated

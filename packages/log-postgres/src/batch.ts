@@ -45,7 +45,7 @@ interface Pending {
 /** A row of commit.sql. */
 interface CommitRow {
   readonly g: number;
-  readonly what: "done" | "repeated" | "fenced" | "evicted";
+  readonly what: "term" | "done" | "repeated" | "fenced" | "evicted";
   readonly session: number;
   readonly version: number;
   readonly stream: number;
@@ -139,7 +139,9 @@ async function runRound(
     desk,
     writes.map(({ planned }) => planned),
   );
-  // Without a verdict it is stale, or all is: the log is in another generation.
+  // The store was found to have lost something: all is planned again on what is known now.
+  if (rows.some(({ what }) => what === "term")) await desk.meet();
+  // Without a verdict it is stale.
   writes.forEach(({ one, planned, draft }, i) => {
     const own = rows.filter(({ g }) => g === i + 1);
     const verdict = own.find(({ what }) => what !== "evicted");

@@ -6,6 +6,7 @@
  */
 import { performance } from "node:perf_hooks";
 import { setTimeout as pause } from "node:timers/promises";
+import { LogError } from "@holdfast/contract";
 import {
   type ClientBase,
   Pool,
@@ -27,6 +28,9 @@ const conflictPauseMs = 20;
 
 /** A lock is not waited for longer than this; with what is asked for, the same is tried again. */
 const lockTimeoutMs = 1_000;
+
+/** How long anything may take at the end. */
+const hurryMs = 500;
 
 /** A statement that is answered with too little time left would only be cut off. */
 const attemptMsMin = 50;
@@ -53,7 +57,9 @@ export interface ConnectionSettings {
 export class Connections {
   readonly #settings: ConnectionSettings;
   #pool: Pool;
+  #timeoutMs: number;
   #isReached = true;
+  #isClosed = false;
   #pauseMs = 0;
   /** Until then nobody tries. */
   #restMs = 0;
@@ -62,6 +68,7 @@ export class Connections {
 
   constructor(settings: ConnectionSettings) {
     this.#settings = settings;
+    this.#timeoutMs = settings.timeoutMs;
     this.#pool = this.#makePool();
   }
 
@@ -79,11 +86,14 @@ export class Connections {
    * @throws LogError `ERR_LOG_UNAVAILABLE`
    */
   async askAll(questions: readonly Question[]): Promise<readonly (readonly QueryResultRow[])[]> {
-    const endMs = performance.now() + this.#settings.timeoutMs;
+    const startMs = performance.now();
     for (;;) {
+      // Looked at each time: it may have to be done soon, by now.
+      const endMs = startMs + this.#timeoutMs;
       try {
         return await this.#attempt(questions, endMs);
       } catch (error) {
+        if (error instanceof LogError) throw error;
         const kind = faultKind(error);
         const isOver = performance.now() + attemptMsMin >= endMs;
         if (kind === "refused" || isOver) throw unavailable(this.#settings.location.shown, error);
@@ -92,7 +102,14 @@ export class Connections {
     }
   }
 
+  /** What is asked from now on does not wait for a store that is away: the process is to end. */
+  hurry(): void {
+    this.#timeoutMs = Math.min(this.#timeoutMs, hurryMs);
+  }
+
+  /** What is asked from now on is refused; what is under way comes to its end. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     await this.#pool.end();
   }
 
@@ -101,6 +118,7 @@ export class Connections {
     endMs: number,
   ): Promise<readonly (readonly QueryResultRow[])[]> {
     await this.#rest(endMs);
+    if (this.#isClosed) throw new LogError("ERR_LOG_CLOSED", "The log is not open.");
     const pool = this.#pool;
     let held: PoolClient | undefined;
     try {
@@ -133,11 +151,11 @@ export class Connections {
 
   /** Where one connection is lost, the others are not to be trusted either. */
   #leave(pool: Pool, error: unknown): void {
-    if (pool !== this.#pool) return;
+    if (pool !== this.#pool || this.#isClosed) return;
     this.#lost = error;
     this.#pool = this.#makePool();
     // Those that are in use come back to it, and are ended.
-    void pool.end();
+    void pool.end().catch(() => {});
     const { first, longest } = pauseMs;
     this.#pauseMs = Math.min(longest, Math.max(first, this.#pauseMs * 2));
     // The first time at once: idle connections die in a restart that is over by now.
@@ -160,7 +178,11 @@ export class Connections {
       max: connectionsMax,
       // Several questions of one trip; a connection is used by one asker at a time.
       pipeline: true,
-      onConnect: greet as (client: ClientBase) => void,
+      onConnect: (client) => {
+        // One that is in use is heard by the pool no more: the question under way fails with it.
+        client.on("error", () => {});
+        return greet(client);
+      },
     };
     const pool = new Pool(config);
     // An idle connection was closed: the next one to ask opens another.

@@ -20,6 +20,8 @@ export interface Desk {
   /** Who this process is now. */
   readonly node: () => NodeId;
   readonly randomIncarnation: () => string;
+  /** Look at the store again: the log is in another generation. */
+  readonly meet: () => Promise<void>;
   /** The store has been seen to be older than what this node knows of it [C R-08]. */
   readonly onOlder: () => Promise<void>;
 }

@@ -59,8 +59,13 @@ export async function migrate(client: ClientBase, schema: string): Promise<void>
 /** @returns 0 where nothing of ours is yet */
 async function versionOf(client: ClientBase, schema: string): Promise<number> {
   const meta = `${escapeIdentifier(schema)}.meta`;
-  const found = await client.query("select to_regclass($1) as meta", [meta]);
-  if (found.rows[0]?.meta === null) return 0;
+  // By the catalog's rows: names that were not found before may still be taken for absent.
+  const found = await client.query(
+    `select from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname = $1 and c.relname = 'meta'`,
+    [schema],
+  );
+  if (found.rowCount === 0) return 0;
   const { rows } = await client.query(`select schema_version from ${meta}`);
   const version: unknown = rows[0]?.schema_version;
   if (typeof version !== "number") {

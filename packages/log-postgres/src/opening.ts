@@ -69,6 +69,7 @@ export async function openStore(
     term: () => acquaintance.term,
     node: () => shared.node,
     randomIncarnation: settings.randomIncarnation ?? randomIncarnation,
+    meet: async () => void (await acquaintance.meet(ask)),
     onOlder: async () => {
       await ask("declare-loss", [acquaintance.term.generation, randomIncarnation()]);
       await acquaintance.meet(ask);
@@ -101,6 +102,7 @@ export async function openStore(
     desk,
     isLossy: isLossy(met.settings),
     close: async () => {
+      connections.hurry();
       await stopBeating();
       // A store that is away learns of it when the lease is over.
       await shared.part(desk).catch(() => {});

@@ -131,16 +131,15 @@ class PostgresLog implements EventLog {
 
   async stream(id: SessionId, stream: number): Promise<StreamState | undefined> {
     const { connections, term } = this.#open().desk;
-    const { loss } = term();
     const [row] = await connections.ask<StreamRow>("streams", [id], [stream]);
-    return row && streamOf(row, loss);
+    // Afterwards: a new connection may have met another store.
+    return row && streamOf(row, term().loss);
   }
 
   async running(id: SessionId): Promise<readonly StreamState[]> {
     const { connections, term } = this.#open().desk;
-    const { loss } = term();
     const rows = await connections.ask<StreamRow>("running", [id]);
-    return rows.map((row) => streamOf(row, loss));
+    return rows.map((row) => streamOf(row, term().loss));
   }
 
   async claim(scope: string, key: string): Promise<Claim | undefined> {

@@ -21,6 +21,8 @@ interface HeadRow extends Omit<StreamRow, "calls" | "stream"> {
   readonly ended: EndReason | null;
   readonly incarnation: string;
   readonly session_generation: number;
+  /** Of the log. */
+  readonly log_generation: number;
   readonly calls: Buffer | null;
 }
 
@@ -38,18 +40,19 @@ export interface Reading {
 }
 
 export async function readAfter(
-  { connections, term }: Desk,
+  desk: Desk,
   session: SessionId,
   cursor: EventPlace,
   limit: ReadLimit,
 ): Promise<Reading> {
+  const { connections, term, meet } = desk;
   const { stream: number, position } = cursor;
-  const { loss } = term();
-  const rows = await connections.ask<object>(
-    "read",
-    ...[session, number, position, limit.events, limit.bytes],
-  );
+  const values = [session, number, position, limit.events, limit.bytes];
+  const rows = await connections.ask<object>("read", ...values);
   const [head, ...events] = rows as readonly [HeadRow, ...EventRow[]];
+  // [C R-08] Another node has found a loss: not on what was known before.
+  if (head !== undefined && head.log_generation !== term().generation) await meet();
+  const { loss } = term();
   if (head === undefined || head.purge > 0) {
     return { outcome: { kind: "absent" }, stream: undefined, isOver: head !== undefined };
   }

@@ -86,12 +86,15 @@ export class PostgresShared implements SharedLog {
   }
 
   async acquire(session: SessionId): Promise<AcquireOutcome> {
-    const { connections, book, term, randomIncarnation } = this.#desk();
+    const { connections, book, term, meet, randomIncarnation } = this.#desk();
     const node = this.#node;
     for (let terms = 0; terms < termsMax; terms += 1) {
       const values = [session, node, randomIncarnation(), term().generation];
       const [row] = await connections.ask<AcquireRow>("acquire-call", ...values);
-      if (row === undefined) continue;
+      if (row === undefined) {
+        await meet();
+        continue;
+      }
       const { what: kind, owner, fence, is_taken_over: isTakenOver } = row;
       if (kind === "absent") return { kind };
       if (kind === "held") return { kind, owner };

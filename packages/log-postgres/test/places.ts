@@ -14,10 +14,11 @@ export interface SchemaPlace extends LogPlace {
   run(sql: string, values?: readonly unknown[]): Promise<readonly Record<string, unknown>[]>;
 }
 
-/** A schema of its own in a database; it goes with the test. */
+/** A schema of its own in a database; it goes with the test, or with a server that does. */
 export async function schemaPlace(
   database: string,
   options: PostgresLogOptions = {},
+  isServerKept = true,
 ): Promise<SchemaPlace> {
   const schema = `holdfast_test_${randomBytes(6).toString("hex")}`;
   const url = new URL(database);
@@ -35,7 +36,7 @@ export async function schemaPlace(
   const remove = async () => {
     await run(`set client_min_messages = warning; drop schema if exists ${schema} cascade`);
   };
-  onDispose(remove);
+  if (isServerKept) onDispose(remove);
   return { url: url.href, schema, run, remove, log: () => postgresLog(url.href, options) };
 }
 

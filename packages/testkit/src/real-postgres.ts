@@ -11,6 +11,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  writeFileSync,
 } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir, userInfo } from "node:os";
@@ -29,6 +30,8 @@ export interface OwnPostgres {
   stop(how: "fast" | "immediate"): Promise<void>;
   /** After a stop: the same data on the same port. */
   start(): Promise<void>;
+  /** As `start`, but read-only until it is promoted; a new timeline begins then. */
+  startAsStandby(): Promise<void>;
 }
 
 const prefix = "holdfast-postgres-";
@@ -77,10 +80,14 @@ export async function startPostgres(
     const readyPattern = /database system is ready to accept/;
     running = await spawnProcess(command, args, { cwd: cluster.directory, readyPattern });
   };
+  const startAsStandby = async () => {
+    writeFileSync(join(cluster.directory, "data", "standby.signal"), "");
+    await start();
+  };
   await start();
   const { url, port, directory } = cluster;
   return {
-    ...{ url, port, directory, start },
+    ...{ url, port, directory, start, startAsStandby },
     stop: async (how) => {
       await running.kill(how === "fast" ? "SIGINT" : "SIGQUIT");
     },

@@ -28,6 +28,7 @@ export { type CutLog, cuttable } from "./cut-log.ts";
 export type { LogHarness, LogPlace, SharedHarness } from "./harness.ts";
 export { acceptLedgerBound } from "./ledger-bound.ts";
 export { compareWithModel } from "./model.ts";
+export { type NodesHarness, openNodes } from "./nodes-scene.ts";
 export {
   creation,
   idempotencyTtlMs,
