@@ -84,7 +84,8 @@ local function draftOf(draft, number)
   local stream = loadStream(number)
   if stream == nil then
     -- Every session has its standalone stream: the store lost them all, and there is no session.
-    if redis.call('HEXISTS', KEYS[2], '0') == 0 then return nil, lostAll end
+    local isNew = draft.streams['0'] or session.streams['0']
+    if not isNew and redis.call('HEXISTS', KEYS[2], '0') == 0 then return nil, lostAll end
     return nil, 'stream ' .. number .. ' is not known'
   end
   mine = {}
