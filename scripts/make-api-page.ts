@@ -5,6 +5,7 @@
  *
  * With `--check` nothing is written: exit code 1 when the page is not what they say.
  */
+import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
@@ -75,7 +76,12 @@ function declarationOf(source: string, name: string): string | undefined {
     .join("\n");
 }
 
-const page = apiPage();
+// As the formatter has it: it formats the code in pages too.
+const page = execFileSync(
+  join(root, "node_modules/.bin/biome"),
+  ["format", "--stdin-file-path=docs/api.md"],
+  { cwd: root, input: apiPage(), encoding: "utf8" },
+);
 if (process.argv.includes("--check")) {
   if (readFileSync(pageFile, "utf8") !== page) {
     console.error("docs/api.md is stale: npm run types && node scripts/make-api-page.ts");
