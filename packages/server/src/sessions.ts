@@ -274,7 +274,6 @@ export class Sessions {
     const own = new OwnSession(this.build(state, { headers }), this.#keys, undefined);
     if (!(await own.session.restore())) return { kind: "absent", reason: "ended" };
     this.enter(own);
-    this.#context.telemetry.sessionAdopted(state.tag);
     return { kind: "own", own };
   }
 }

@@ -36,7 +36,7 @@ function sessionPhrase(item: SessionItem): string {
     case "ended":
       return `ended: ${item.reason}`;
     case "adopted":
-      return "adopted by this process";
+      return "adopted by this node";
     case "opened": {
       const calls = item.calls.map(({ method, name = "" }) => oneLine(`${method} ${name}`.trim()));
       return `stream ${item.stream}: ${calls.join(", ")}`;

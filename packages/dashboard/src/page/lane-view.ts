@@ -182,7 +182,11 @@ export function axisElement(
       s(
         "g",
         { class: `turn ${kind}`, "data-turn": kind },
-        s("title", {}, `${time(atMs)} gateway ${kind}`),
+        s(
+          "title",
+          {},
+          `${time(atMs)} ${kind === "adopted" ? "adopted by this node" : `gateway ${kind}`}`,
+        ),
         s("path", { d: `M${at} 22l-4 -6h8z` }),
       ),
     );

@@ -61,7 +61,8 @@ export function demoProcesses(): DemoProcesses {
     startStock: (port, tools, store) =>
       start(toolArgs({ ...tools, face: { kind: "http", port, store } })),
     startHoldfast: (port, tools, { logFile, options }) => {
-      const where = ["--port", String(port), "--log", `sqlite:${logFile}`, "--log-level", "error"];
+      const quiet = ["--log-level", "error", "--admin-port", "0"];
+      const where = ["--port", String(port), "--log", `sqlite:${logFile}`, ...quiet];
       const command = [process.execPath, ...toolArgs({ ...tools, face: { kind: "stdio" } })];
       return start([holdfastBin, "serve", ...where, ...options, "--", ...command]);
     },

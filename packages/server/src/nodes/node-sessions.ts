@@ -169,6 +169,7 @@ export class NodeSessions {
     remote?.close();
     this.#remotes.delete(id);
     ownership.carryOut(entries);
+    this.#context.telemetry.sessionAdopted(state.tag);
     this.#context.logger.info({ session: state.tag, fence }, "session adopted");
     return { kind: "own", own };
   }

@@ -150,7 +150,7 @@ function wireRows(of: Telemetry): readonly Row[] {
       "Messages of MCP servers that were too large to be passed on",
       () => of.oversizedEvents,
     ),
-    counter("holdfast_adoptions_total", "Sessions taken over", () => of.adoptions),
+    counter("holdfast_adoptions_total", "Sessions taken over from other nodes", () => of.adoptions),
   ];
 }
 

@@ -20,7 +20,7 @@ export interface MarkedCall {
 export type Mark =
   | { readonly kind: "begun"; readonly tag: string; readonly client: string | undefined }
   | { readonly kind: "ended"; readonly tag: string; readonly reason: EndReason }
-  /** Another process, or node, takes the session over from the one that is gone. */
+  /** Another node takes the session over from the one that is gone. */
   | { readonly kind: "adopted"; readonly tag: string }
   | {
       readonly kind: "opened";

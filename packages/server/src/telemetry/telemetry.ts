@@ -172,7 +172,7 @@ export class Telemetry {
     this.#observe?.({ kind: "ended", tag, reason });
   }
 
-  /** Another process, or node, was running the session; this one does now [C S-07] [C N-03]. */
+  /** Another node was running the session; this one does now [C N-03]. */
   sessionAdopted(tag: string): void {
     this.adoptions++;
     this.#observe?.({ kind: "adopted", tag });

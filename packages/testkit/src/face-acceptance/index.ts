@@ -16,3 +16,4 @@ export type {
   ServedFace,
   Stop,
 } from "./face.ts";
+export { type ScriptedUpstreams, scriptedUpstreams } from "./scripted-upstream.ts";
