@@ -86,6 +86,11 @@ test.each([
   [["srve"], /Unknown command 'srve'/, /serve/],
   [["demo", "serve", "--", "x"], /demo serve takes no command/, /holdfast serve -- x/],
   [["demo", "serve", "x"], /Too many arguments|takes no/, /./],
+  [["sessions", "show"], /show which session\?/, /NAME is a tag or an id/],
+  [["sessions", "burn"], /"burn" is nothing that sessions does/, /list, or show NAME/],
+  [["sessions", "end", "a", "b"], /"b" is one word too many/, /end NAME/],
+  [["sessions", "end", "a", "--watch"], /--watch belongs to list and show/, /Leave it out/],
+  [["sessions", "--admin-url", "x"], /--admin-url: "x" is no URL/, /sessions --help/],
   [["--nonsense"], /Unknown option '--nonsense'/, /--help/],
 ])("%j is wrong use", (argv, problem, fix) => {
   const invocation = parse(...argv);
