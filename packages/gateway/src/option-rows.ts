@@ -66,6 +66,7 @@ export const runtimeOptionRows: readonly OptionRow[] = [
   row(kept, "idle-ttl", "TIME", "30m", "end a session that was idle for so long"),
   row(kept, "client-reconnect", "TIME", "3m", "the longest a client takes to come back"),
   row(kept, "idempotency-ttl", "TIME", "24h", "how long idempotency keys keep their result"),
+  row(kept, "lease", "TIME", "10s", "of many nodes: a silent one is taken for dead after"),
   row(kept, "hibernate", "TIME", "0", "end the child after so much quiet; 0 for never"),
   row(wire, "heartbeat", "TIME", "15s", "a comment on each idle stream this often; 0 for none"),
   row(wire, "retry", "TIME", "1s", "how long clients wait before they reconnect"),

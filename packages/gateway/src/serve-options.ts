@@ -141,6 +141,7 @@ function readRuntimeOptions(reader: OptionReader): RuntimeOptions {
     clientReconnectMs: reader.value("client-reconnect", parseDuration),
     idempotencyTtlMs: reader.value("idempotency-ttl", parseLapse),
     hibernateMs: reader.value("hibernate", parseDuration),
+    leaseMs: reader.value("lease", parseLapse),
     heartbeatMs: reader.value("heartbeat", parseDuration),
     retryMs: reader.value("retry", parseDuration),
     viewportMaxMs: reader.value("viewport-max", parseDuration),

@@ -52,6 +52,8 @@ export interface CallsHost {
   readonly isShared: boolean;
   desk(): UpstreamDesk;
   isOver(): boolean;
+  /** Another node runs the session, or is about to. */
+  isMoved(): boolean;
   wallMs(): number;
   append(op: AppendOp): Promise<CommitOutcome>;
   readonly tag: string;
@@ -126,6 +128,7 @@ export class SessionCalls {
     requests: readonly IncomingRequest[],
     extra: { readonly creation?: readonly Op[]; readonly claim?: KeyClaim } = {},
   ): Promise<OpenOutcome> {
+    if (this.#host.isMoved()) return { kind: "moved" };
     const startedAtMs = this.#host.wallMs();
     const recorded = requests.map((request) => recordOf(request, startedAtMs, extra.claim));
     const open: OpenOp = { op: "open", stream: this.#newStream(), calls: recorded };

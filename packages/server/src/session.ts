@@ -234,6 +234,11 @@ export class Session {
     await this.#desk.close("rest");
   }
 
+  /** Another node is to run it: nothing new is begun here from now on. */
+  retire(): void {
+    this.#isAbandoned = true;
+  }
+
   /** Stop without ending: what the log has, the next process, or this one, goes on from. */
   async suspend(): Promise<void> {
     await this.viewports.flush();
@@ -284,6 +289,7 @@ export class Session {
         isShared,
         desk: () => this.#desk,
         isOver: () => this.isOver,
+        isMoved: () => this.#isAbandoned,
         wallMs: () => this.#context.clock.wallMs(),
         append: (op) => this.#append(op),
         telemetry: this.#context.telemetry,

@@ -18,6 +18,8 @@ export interface RealProxyOptions {
   readonly target: { readonly host: string; readonly port: number };
   /** After so long without a byte from the server the response is cut. */
   readonly idleTimeoutMs: number;
+  /** More servers, which take their turns with the target; HAProxy alone. */
+  readonly others?: readonly { readonly host: string; readonly port: number }[];
 }
 
 export interface RealProxy {
@@ -76,7 +78,13 @@ async function start(
   };
 }
 
-function haproxyConfig({ target, idleTimeoutMs }: RealProxyOptions, port: number): string {
+function haproxyConfig(options: RealProxyOptions, port: number): string {
+  const { target, idleTimeoutMs, others = [] } = options;
+  const servers = [target, ...others].map(
+    ({ host, port: at }, index) => `  server s${index} ${host}:${at}`,
+  );
+  // A server that does not take the connection is passed over, as it is by any balancer.
+  const turns = others.length > 0 ? ["  balance roundrobin", "  option redispatch 1"] : [];
   return `global
   maxconn 1000
 defaults
@@ -89,7 +97,7 @@ frontend mcp
   bind 127.0.0.1:${port}
   default_backend servers
 backend servers
-  server one ${target.host}:${target.port}
+${[...turns, ...servers].join("\n")}
 `;
 }
 

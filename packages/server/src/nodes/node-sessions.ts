@@ -191,6 +191,7 @@ export class NodeSessions {
   async handOver(own: OwnSession): Promise<void> {
     const { session, ownership } = own;
     if (ownership === undefined) return;
+    session.retire();
     const leaving = this.#leave(own, ownership).finally(() => this.#leaving.delete(own.id));
     this.#leaving.set(own.id, leaving);
     this.#sessions.remove(session);
@@ -238,6 +239,8 @@ export class NodeSessions {
   }
 
   async #leave({ id, session }: OwnSession, ownership: Ownership): Promise<void> {
+    ownership.passOn();
+    await ownership.stopTaking();
     const kept = ownership.kept();
     if (kept.length > 0) await session.leaveWord(kept);
     ownership.close();

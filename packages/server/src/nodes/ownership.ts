@@ -33,6 +33,7 @@ export class Ownership {
   /** Set while passing on: what the next owner is to be told. */
   #kept: InboxText[] | undefined;
   #isOver = false;
+  #isStopped = false;
 
   constructor(session: Session, host: OwnershipHost) {
     this.fence = host.fence;
@@ -81,6 +82,12 @@ export class Ownership {
     this.#kept ??= [];
   }
 
+  /** Take no more; resolves when what was being taken is carried out, or kept. */
+  async stopTaking(): Promise<void> {
+    this.#isStopped = true;
+    await this.#takes;
+  }
+
   /** What was kept, as operations that say it again. */
   kept(): readonly Op[] {
     return (this.#kept ?? []).map((text) => ({ op: "send", text: writeInboxText(text) }));
@@ -93,7 +100,7 @@ export class Ownership {
 
   async #catchUp(through: number): Promise<boolean> {
     let retryMs: number = bounds.commitRetryMs;
-    while (!this.#isOver && this.#taken < through) {
+    while (!this.#isOver && !this.#isStopped && this.#taken < through) {
       try {
         const { entries, isMore } = await this.#next();
         for (const entry of entries) this.#carryOut(entry);
@@ -104,7 +111,7 @@ export class Ownership {
         retryMs = Math.min(retryMs * 2, bounds.commitRetryMaxMs);
       }
     }
-    return !this.#isOver;
+    return !this.#isOver && !this.#isStopped;
   }
 
   async #next(): Promise<{ readonly entries: readonly InboxEntry[]; readonly isMore: boolean }> {
