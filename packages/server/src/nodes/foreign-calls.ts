@@ -27,6 +27,8 @@ interface Noted {
   readonly calls: OpenedCalls["calls"];
   readonly waitsFor: KeyClaim | undefined;
   readonly headers: ForwardedHeaders;
+  /** Its node was not among those that live, when they were asked for once. */
+  isMissing: boolean;
 }
 
 /** Let a call wait for the one that holds its key. */
@@ -50,7 +52,7 @@ export class ForeignCalls {
     const messages = texts.map(read);
     const requests = messages.filter((message) => message.kind === "request");
     const calls = this.#session.calls.take(requests, stream, startedAtMs);
-    this.#noted.set(stream, { from, messages, calls, waitsFor, headers });
+    this.#noted.set(stream, { ...{ from, messages, calls, waitsFor, headers }, isMissing: false });
   }
 
   begin(stream: number): void {
@@ -75,8 +77,13 @@ export class ForeignCalls {
 
   /** [C X-05] Nobody waits for a node that is gone. */
   onNodes(isAlive: (node: NodeId) => boolean): void {
-    for (const [stream, { from, calls }] of this.#noted) {
+    for (const [stream, noted] of this.#noted) {
+      const { from, calls } = noted;
       if (isAlive(from)) continue;
+      // The answer may be older than the node: one that joined since is found the next time.
+      const wasMissing = noted.isMissing;
+      noted.isMissing = true;
+      if (!wasMissing) continue;
       this.#noted.delete(stream);
       for (const { call } of calls) {
         this.#session.calls.settle(call, (place) => unknownOutcome(place, "owner-lost"));
