@@ -3,8 +3,8 @@
  * notifications, asks the client and waits for its answer. Knows no method of MCP.
  */
 
-import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
+import { createLineFramer, type Framed } from "../line-framing.ts";
 
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export interface JsonObject {
@@ -34,6 +34,9 @@ export class RpcError extends Error {
 }
 
 type Id = string | number;
+
+/** A longer message is answered as no JSON, bytes. */
+const messageBytesMax = 32 * 1024 * 1024;
 
 /**
  * Serve until the input ends.
@@ -94,12 +97,18 @@ export async function servePeer(
     }
   }
 
-  for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
-    const message = parse(line);
-    if (message === undefined)
-      await send({ id: null, error: { code: -32700, message: "No JSON." } });
-    else take(message);
+  async function read(lines: Iterable<Framed>): Promise<void> {
+    for (const line of lines) {
+      const message = line.kind === "line" ? parse(line.text) : undefined;
+      if (message !== undefined) take(message);
+      else await send({ id: null, error: { code: -32700, message: "No JSON." } });
+    }
   }
+
+  // Not `node:readline`, which ends lines at U+2028 and U+2029 too: JSON may hold them as they are.
+  const framer = createLineFramer(messageBytesMax);
+  for await (const chunk of input as AsyncIterable<Buffer>) await read(framer.push(chunk));
+  await read(framer.end());
   for (const abort of running.values()) abort.abort();
 }
 
