@@ -35,6 +35,6 @@ test("a missing program skips its tests, or fails where none may be skipped", ()
   expect(findBinary("sh")).toMatch(/\/sh$/);
   expect(requireService("no-such-program")).toBe(false);
   vi.stubEnv("HOLDFAST_REQUIRE_SERVICES", "1");
-  expect(() => requireService("no-such-program")).toThrow('"no-such-program" is missing');
+  expect(() => requireService("no-such-program")).toThrow('"no-such-program" is not installed');
   vi.unstubAllEnvs();
 });
