@@ -17,6 +17,7 @@ import { handle } from "./http/handler.ts";
 import { nodeReply, nodeRequest, type ServedMessage } from "./http/node.ts";
 import { keyScopeOf } from "./idempotency/key-scope.ts";
 import { inspection, type SessionInspection } from "./inspection.ts";
+import { storeLeaseMs } from "./nodes/membership.ts";
 import { bounds, defaultOptions, type RuntimeOptions } from "./options.ts";
 import {
   type Logger,
@@ -138,7 +139,7 @@ export function createSessionRuntime(parts: RuntimeParts): SessionRuntime {
   const sweeps = sweeping(log, sessions, options, logger);
   const ready = () => {
     const { retention, idempotencyTtlMs, ledgerBytesMax } = options;
-    const { leaseMs } = options;
+    const leaseMs = storeLeaseMs(options.leaseMs);
     const askedAtMs = clock.monotonicMs();
     const kept = { retention, idempotencyTtlMs, ledgerBytesMax };
     opened ??= log.open({ ...kept, clock, onEvicted, leaseMs }).then(() => {

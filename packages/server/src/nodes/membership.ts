@@ -13,6 +13,10 @@ import type { Logger } from "../runtime-context.ts";
 const renewals = 3;
 /** So much of a lease counts; the rest is for clocks that run unevenly, and for stopping. */
 const usedShare = 0.8;
+/** Nobody is told that a lease ran out: the store is asked who lives so often while one lasts. */
+const looks = 15;
+/** What the store holds a node to, as a part of the lease: the rest is to see its end and adopt. */
+const storeShare = 0.85;
 /** Pause before an unanswered renewal is tried again: a part of the lease, and at least. */
 const retryShare = 1 / 15;
 const retryMsMin = 20;
@@ -20,8 +24,16 @@ const retryMsMin = 20;
 export interface MembershipEvents {
   /** Everything that this node owned must stop now. */
   onLost(): void;
-  /** Who lives, as the store says; told after every renewal, and when a node left. */
+  /** Who lives, as the store says; told after every renewal, and when a node is gone. */
   onNodes(): void;
+}
+
+/**
+ * The lease that the store is given, so that a dead node's sessions run elsewhere within `leaseMs` of
+ * its death even if it had renewed just before [C N-03].
+ */
+export function storeLeaseMs(leaseMs: number): number {
+  return Math.ceil(leaseMs * storeShare);
 }
 
 export class Membership {
@@ -36,6 +48,7 @@ export class Membership {
   #isStopped = true;
   #renewTimer: NodeJS.Timeout | undefined;
   #watchTimer: NodeJS.Timeout | undefined;
+  #lookTimer: NodeJS.Timeout | undefined;
   #unfollow: (() => void) | undefined;
 
   constructor(shared: SharedLog, clock: Clock, logger: Logger, events: MembershipEvents) {
@@ -67,12 +80,14 @@ export class Membership {
     this.#unfollow = this.#shared.followNodes(() => void this.#look());
     void this.#look();
     this.#later(this.#shared.leaseMs / renewals);
+    this.#lookLater();
   }
 
   stop(): void {
     this.#isStopped = true;
     clearTimeout(this.#renewTimer);
     clearTimeout(this.#watchTimer);
+    clearTimeout(this.#lookTimer);
     this.#unfollow?.();
   }
 
@@ -128,13 +143,24 @@ export class Membership {
     this.#events.onLost();
   }
 
-  async #look(): Promise<void> {
+  #lookLater(): void {
+    if (this.#isStopped) return;
+    this.#lookTimer = setTimeout(async () => {
+      await this.#look("whenGone");
+      this.#lookLater();
+    }, this.#shared.leaseMs / looks);
+    this.#lookTimer.unref();
+  }
+
+  async #look(tell: "always" | "whenGone" = "always"): Promise<void> {
+    const before = this.#nodes;
     try {
       this.#nodes = new Set(await this.#shared.nodes());
     } catch {
       // The next renewal says what that means.
       return;
     }
+    if (tell === "whenGone" && [...before].every((node) => this.#nodes.has(node))) return;
     if (!this.#isStopped && this.isMember) this.#events.onNodes();
   }
 }
