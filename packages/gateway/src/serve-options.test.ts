@@ -248,6 +248,8 @@ test.each([
   ["--log mysql://me:secret@h/d", {}, /^(?!.*secret).*no log of this version/],
   ["--log sqlite:", {}, /no log of this version/],
   ["--log memory: --durability power", {}, /--durability belongs to a sqlite: log/],
+  ["--log redis://h --max-key-bytes 1mb", {}, /--max-key-bytes belongs to a sqlite: or memory:/],
+  ["--log postgres://h/d --max-key-bytes 1mb", {}, /--max-key-bytes belongs to a sqlite: or mem/],
   ["--log postgres://h/d --durability power", {}, /--durability belongs to a sqlite: log; what/],
   ["--log memory:", { HOLDFAST_DURABILITY: "process" }, /--durability belongs to a sqlite: log/],
   ["--durability memory", {}, /--durability: "memory" is not one of process, power/],

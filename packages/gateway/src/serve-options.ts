@@ -195,10 +195,11 @@ function readLog(reader: OptionReader): LogChoice {
     });
   }
   if (log.kind === "sqlite") return { ...log, durability };
-  if (log.kind === "postgres" && reader.isGiven("max-key-bytes")) {
+  const isShared = log.kind === "postgres" || log.kind === "redis";
+  if (isShared && reader.isGiven("max-key-bytes")) {
     reader.problems.push({
       problem: "--max-key-bytes belongs to a sqlite: or memory: log.",
-      fix: "Leave it out: the limits of the database are the bound there.",
+      fix: "Leave it out: the limits of the store are the bound there.",
     });
   }
   if (reader.isGiven("durability")) {
