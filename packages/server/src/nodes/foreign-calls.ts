@@ -75,19 +75,27 @@ export class ForeignCalls {
     this.#noted.delete(stream);
   }
 
-  /** [C X-05] Nobody waits for a node that is gone. */
-  onNodes(isAlive: (node: NodeId) => boolean): void {
+  /**
+   * Streams whose node is gone, for sure: an answer that was on its way when the calls were noted may
+   * be older than the node, one that was asked for after it is not.
+   */
+  missing(isAlive: (node: NodeId) => boolean): readonly number[] {
+    const missing: number[] = [];
     for (const [stream, noted] of this.#noted) {
-      const { from, calls } = noted;
-      if (isAlive(from)) continue;
-      // The answer may be older than the node: one that joined since is found the next time.
-      const wasMissing = noted.isMissing;
+      if (isAlive(noted.from)) continue;
+      if (noted.isMissing) missing.push(stream);
       noted.isMissing = true;
-      if (!wasMissing) continue;
-      this.#noted.delete(stream);
-      for (const { call } of calls) {
+    }
+    return missing;
+  }
+
+  /** [C X-05] Nobody waits for a node that is gone and never said that they may begin. */
+  giveUp(streams: readonly number[]): void {
+    for (const stream of streams) {
+      for (const { call } of this.#noted.get(stream)?.calls ?? []) {
         this.#session.calls.settle(call, (place) => unknownOutcome(place, "owner-lost"));
       }
+      this.#noted.delete(stream);
     }
   }
 

@@ -39,3 +39,52 @@ test(`${verifies("N-03")}a death is seen within the lease, whenever it comes bet
     vi.useRealTimers();
   }
 });
+
+test("answers about who lives are taken in order, one at a time; a death is told twice", async () => {
+  const [us, other] = ["us" as NodeId, "other" as NodeId];
+  const asked: PromiseWithResolvers<readonly NodeId[]>[] = [];
+  let wake = () => {};
+  let isAsked = Promise.withResolvers<void>();
+  const shared = {
+    node: us,
+    leaseMs: 60_000,
+    renew: async () => true,
+    nodes: () => {
+      const answer = Promise.withResolvers<readonly NodeId[]>();
+      asked.push(answer);
+      isAsked.resolve();
+      isAsked = Promise.withResolvers();
+      return answer.promise;
+    },
+    followNodes: (told: () => void) => {
+      wake = told;
+      return () => {};
+    },
+  };
+  const clock = { monotonicMs: () => performance.now(), wallMs: () => Date.now() };
+  const logger = { info() {}, warn() {}, error() {} };
+  const told: boolean[] = [];
+  const membership = new Membership(shared as unknown as SharedLog, clock, logger as never, {
+    onLost: () => expect.fail("it renews"),
+    onNodes: () => told.push(membership.isAlive(other)),
+  });
+  const answer = async (nodes: readonly NodeId[], isLast = false) => {
+    const next = isAsked.promise;
+    asked.at(-1)?.resolve(nodes);
+    if (!isLast) await next;
+    else await new Promise((resolve) => setImmediate(resolve));
+  };
+  membership.start(performance.now());
+  // Woken while the first question is out: one more is asked after it, not beside it.
+  wake();
+  wake();
+  expect(asked).toHaveLength(1);
+  await answer([us, other]);
+  expect(told).toEqual([true]);
+  await answer([us]);
+  expect(told).toEqual([true, false]);
+  await answer([us], true);
+  expect(told).toEqual([true, false, false]);
+  expect(asked).toHaveLength(3);
+  membership.stop();
+});

@@ -24,7 +24,10 @@ const retryMsMin = 20;
 export interface MembershipEvents {
   /** Everything that this node owned must stop now. */
   onLost(): void;
-  /** Who lives, as the store says; told after every renewal, and when a node is gone. */
+  /**
+   * Who lives, as the store says; told after every renewal, and when a node is gone. Of two in a
+   * row, the second was asked after the first was told.
+   */
   onNodes(): void;
 }
 
@@ -49,6 +52,9 @@ export class Membership {
   #renewTimer: NodeJS.Timeout | undefined;
   #watchTimer: NodeJS.Timeout | undefined;
   #lookTimer: NodeJS.Timeout | undefined;
+  /** The look that is under way, and what is asked for after it. */
+  #looking: Promise<void> | undefined;
+  #wantedLook: "always" | "whenGone" | undefined;
   #unfollow: (() => void) | undefined;
 
   constructor(shared: SharedLog, clock: Clock, logger: Logger, events: MembershipEvents) {
@@ -152,15 +158,33 @@ export class Membership {
     this.#lookTimer.unref();
   }
 
-  async #look(tell: "always" | "whenGone" = "always"): Promise<void> {
-    const before = this.#nodes;
-    try {
-      this.#nodes = new Set(await this.#shared.nodes());
-    } catch {
-      // The next renewal says what that means.
-      return;
+  /**
+   * Ask who lives. One at a time, so that no older answer takes the place of a newer one; asked for
+   * while one is under way, another follows, since what it was asked for may be newer.
+   */
+  #look(tell: "always" | "whenGone" = "always"): Promise<void> {
+    if (this.#wantedLook !== "always") this.#wantedLook = tell;
+    this.#looking ??= this.#looks();
+    return this.#looking;
+  }
+
+  async #looks(): Promise<void> {
+    while (this.#wantedLook !== undefined && !this.#isStopped) {
+      const tell = this.#wantedLook;
+      this.#wantedLook = undefined;
+      const before = this.#nodes;
+      try {
+        this.#nodes = new Set(await this.#shared.nodes());
+      } catch {
+        // The next renewal says what that means.
+        continue;
+      }
+      const isOneGone = [...before].some((node) => !this.#nodes.has(node));
+      if (tell === "whenGone" && !isOneGone) continue;
+      if (!this.#isStopped && this.isMember) this.#events.onNodes();
+      // Who waits for a second answer before it gives a node up need not wait for a renewal.
+      if (isOneGone) this.#wantedLook = "always";
     }
-    if (tell === "whenGone" && [...before].every((node) => this.#nodes.has(node))) return;
-    if (!this.#isStopped && this.isMember) this.#events.onNodes();
+    this.#looking = undefined;
   }
 }

@@ -73,8 +73,13 @@ export class Ownership {
     for (const entry of entries) this.#carryOut(entry);
   }
 
+  /** A node that left may have said before it did that its calls may begin: that is taken first. */
   onNodes(isAlive: (node: NodeId) => boolean): void {
-    this.#foreign.onNodes(isAlive);
+    const missing = this.#foreign.missing(isAlive);
+    if (missing.length === 0) return;
+    void this.catchUp().then((isOurs) => {
+      if (isOurs) this.#foreign.giveUp(missing);
+    });
   }
 
   /** [C D-02] What is new from now on is for the next owner. */
