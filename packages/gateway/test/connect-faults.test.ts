@@ -1,4 +1,5 @@
 /** `holdfast connect` behind a bad network: cuts, refusals, gaps, and a server that is away. */
+import { setTimeout as delay } from "node:timers/promises";
 import { disposeAll, type FaultProxy, faultProxy, verifies } from "@holdfast/testkit";
 import { afterEach, expect, test } from "vitest";
 import { quickly, startHost } from "./connect-host.ts";
@@ -45,6 +46,22 @@ test(`${verifies("K-04")}503 for a while: the call waits, and so does the next o
   await proxy.nextRequest();
   proxy.heal();
   expect(textOf(await host.answer(waiting))).toBe("waited");
+  await host.call("advance", { name: "a", done: true });
+  expect(textOf(await host.answer(work))).toBe("a done");
+  expect(effects("a")).toBe(1);
+});
+
+// The time itself is what is asked about: HOLDFAST_AWAY_MS=10000 for the long one.
+test(`${verifies("K-04")}503 for as long as a deploy may take: the running call has its result, once`, async () => {
+  const { proxy, effects } = await behindProxy();
+  const host = await startHost(proxy.url("/mcp"));
+  await host.initialize();
+  const work = host.startTool("work", { name: "a" });
+  await host.message(/"method":"notifications\/progress"/);
+  proxy.refuse(503);
+  proxy.cutAll("rst");
+  await delay(Number(process.env.HOLDFAST_AWAY_MS ?? 1_000));
+  proxy.heal();
   await host.call("advance", { name: "a", done: true });
   expect(textOf(await host.answer(work))).toBe("a done");
   expect(effects("a")).toBe(1);
