@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { onDispose } from "@holdfast/testkit";
+import { type OrderedEventStore, onDispose, orderedEventStore } from "@holdfast/testkit";
 import { NodeStreamableHTTPServerTransport } from "@modelcontextprotocol/node";
 import { McpServer as McpServerV1 } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
@@ -33,7 +33,7 @@ interface Handler {
 
 type OpenSession = (
   tools: Tools,
-  store: ReturnType<typeof eventStore> | undefined,
+  store: OrderedEventStore<JSONRPCMessage> | undefined,
   onOpen: (id: string, handler: Handler) => void,
 ) => Promise<Handler>;
 
@@ -62,7 +62,7 @@ export async function startSdkServer(
       return `worked ${effects.count}`;
     },
   };
-  const store = keepsEvents ? eventStore() : undefined;
+  const store = keepsEvents ? orderedEventStore<JSONRPCMessage>() : undefined;
   const server = createServer((req, res) => {
     void (async () => {
       const id = req.headers["mcp-session-id"];
@@ -149,31 +149,4 @@ async function openV2(...[tools, store, onOpen]: Parameters<OpenSession>): Promi
 
 function textResult(text: string) {
   return { content: [{ type: "text" as const, text }] };
-}
-
-/** As of the SDKs' examples, but its order is the order of events. */
-function eventStore() {
-  const events: {
-    readonly id: string;
-    readonly streamId: string;
-    readonly message: JSONRPCMessage;
-  }[] = [];
-  return {
-    storeEvent: async (streamId: string, message: JSONRPCMessage) => {
-      const id = `${streamId}_${events.length}`;
-      events.push({ id, streamId, message });
-      return id;
-    },
-    replayEventsAfter: async (
-      lastEventId: string,
-      { send }: { send: (id: string, message: JSONRPCMessage) => Promise<void> },
-    ) => {
-      const at = events.findIndex(({ id }) => id === lastEventId);
-      const streamId = events[at]?.streamId ?? "";
-      for (const event of events.slice(at + 1)) {
-        if (event.streamId === streamId) await send(event.id, event.message);
-      }
-      return streamId;
-    },
-  };
 }

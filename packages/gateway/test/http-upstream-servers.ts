@@ -10,20 +10,19 @@ import {
   type ServerResponse,
 } from "node:http";
 import type { AddressInfo } from "node:net";
-import { onDispose, signal } from "@holdfast/testkit";
+import { type OrderedEventStore, onDispose, orderedEventStore, signal } from "@holdfast/testkit";
 import { NodeStreamableHTTPServerTransport } from "@modelcontextprotocol/node";
 import { McpServer as McpServerV1 } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import { McpServer as McpServerV2 } from "@modelcontextprotocol/server";
-import { sdkEventStore } from "./sdk-event-store.ts";
+import { type JSONRPCMessage, McpServer as McpServerV2 } from "@modelcontextprotocol/server";
 
 interface Handler {
   handleRequest(req: IncomingMessage, res: ServerResponse): Promise<void>;
 }
 
 interface SessionParts {
-  readonly eventStore?: ReturnType<typeof sdkEventStore>;
+  readonly eventStore?: OrderedEventStore<JSONRPCMessage>;
   readonly sessionIdGenerator?: () => string;
   readonly onsessioninitialized: (id: string) => void;
 }
@@ -88,7 +87,7 @@ export async function sdkHttpServer(
   const open = async (): Promise<Handler> => {
     const parts: SessionParts = {
       ...(isSessionless ? {} : { sessionIdGenerator: () => randomUUID() }),
-      ...(keepsEvents ? { eventStore: sdkEventStore() } : {}),
+      ...(keepsEvents ? { eventStore: orderedEventStore<JSONRPCMessage>() } : {}),
       onsessioninitialized: (id) => void sessions.set(id, handler),
     };
     const { handler, announce } = await (version === "v1" ? openV1 : openV2)(parts, work);

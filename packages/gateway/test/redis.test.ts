@@ -2,8 +2,6 @@
 import { randomBytes } from "node:crypto";
 import {
   disposeAll,
-  openEventStream,
-  openSession,
   requireService,
   sharedRedis,
   startRedis,
@@ -12,6 +10,7 @@ import {
 } from "@holdfast/testkit";
 import { afterEach, describe, expect, test } from "vitest";
 import { holdfast, scratchDirectory, startGateway } from "./gateway-process.ts";
+import { playTwoGateways } from "./two-gateways.ts";
 
 afterEach(disposeAll);
 
@@ -20,37 +19,7 @@ const isStartable = requireService("redis-server");
 
 describe.skipIf(server === undefined)("--log redis://", () => {
   test(`${verifies("N-01", "D-02", "S-07", "R-01")}a call on one node arrives on the other, which goes on when the first is stopped`, async () => {
-    const log = `${server}?prefix=test:${randomBytes(8).toString("hex")}`;
-    const start = () => startGateway(["demo", "serve", "--log", log], scratchDirectory());
-    const [one, two] = [await start(), await start()];
-    expect(one.stdout).toContain("shared by any number of nodes");
-    const session = await openSession(one.url);
-    const args = { amount: 42, seconds: 2 };
-    const cut = await session.call("charge", args, { progressToken: "p" });
-    await cut.nextMessage((message) => message.method === "notifications/progress");
-    cut.destroy("rst");
-    const headers = {
-      "mcp-session-id": session.sessionId,
-      "mcp-protocol-version": session.version,
-      accept: "application/json, text/event-stream",
-    };
-    const resumed = await openEventStream({
-      ...{ url: two.url, method: "GET" },
-      headers: { ...headers, "last-event-id": cut.lastEventId ?? "" },
-    });
-    const answer = await resumed.response();
-    expect(answer.result).toMatchObject({ content: [{ text: "charge #1: 42 was charged" }] });
-
-    expect(await one.kill("SIGTERM")).toEqual({ code: 0, signal: null });
-    const params = { name: "charge", arguments: { amount: 7, seconds: 0 } };
-    const later = await openEventStream({
-      ...{ url: two.url, method: "POST" },
-      headers: { ...headers, "content-type": "application/json" },
-      body: JSON.stringify({ jsonrpc: "2.0", id: 9, method: "tools/call", params }),
-    });
-    expect(await later.response()).toMatchObject({ result: { content: [{ type: "text" }] } });
-    const ended = await two.kill("SIGTERM");
-    expect(ended).toEqual({ code: 0, signal: null });
+    await playTwoGateways(`${server}?prefix=test:${randomBytes(8).toString("hex")}`);
   });
 
   test("a server that is not there is told in a line or two, without a password", async () => {

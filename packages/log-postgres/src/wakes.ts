@@ -3,6 +3,7 @@
  * others, and, since messages may be lost, by asking the store now and then.
  */
 import {
+  addFollower,
   createFollowers,
   type Followers,
   type NodeId,
@@ -103,16 +104,11 @@ export class Wakes {
   }
 
   followInbox(wake: (session: SessionId) => void): () => void {
-    // A function of its own for each call: the same wake given twice is two followers.
-    const one = (session: SessionId) => wake(session);
-    this.#inboxWakes.add(one);
-    return () => void this.#inboxWakes.delete(one);
+    return addFollower(this.#inboxWakes, wake);
   }
 
   followNodes(wake: () => void): () => void {
-    const one = () => wake();
-    this.#nodeWakes.add(one);
-    return () => void this.#nodeWakes.delete(one);
+    return addFollower(this.#nodeWakes, wake);
   }
 
   /** This node looked at a stream: who follows it knows that much. */

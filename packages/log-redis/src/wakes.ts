@@ -3,7 +3,7 @@
  * what a lost message would have told by looking again and again. A message is a hint: doubled or
  * late it wakes without cause, lost it is made good within a round of looking.
  */
-import { createFollowers, type Followers, type SessionId } from "@holdfast/log";
+import { addFollower, createFollowers, type Followers, type SessionId } from "@holdfast/log";
 import { createClient } from "redis";
 import type { Desk } from "./desk.ts";
 import { type SessionKeys, sessionKeys } from "./keys.ts";
@@ -108,16 +108,11 @@ export class Wakes {
   }
 
   followInbox(wake: (session: SessionId) => void): () => void {
-    // A function of its own for each call: the same wake given twice is two followers.
-    const one = (session: SessionId) => wake(session);
-    this.#inboxWakes.add(one);
-    return () => void this.#inboxWakes.delete(one);
+    return addFollower(this.#inboxWakes, wake);
   }
 
   followNodes(wake: () => void): () => void {
-    const one = () => wake();
-    this.#nodeWakes.add(one);
-    return () => void this.#nodeWakes.delete(one);
+    return addFollower(this.#nodeWakes, wake);
   }
 
   /** A commit of this node. */

@@ -1,5 +1,19 @@
-/** Who waits for the news of which stream. */
+/** Who waits for the news of which stream; and of anything else. */
 import type { SessionId } from "./event-log.ts";
+
+/**
+ * Add one more to those who are told. The same function given twice is two followers.
+ *
+ * @returns takes this one away; may be called again
+ */
+export function addFollower<Told extends readonly unknown[]>(
+  all: Set<(...told: Told) => void>,
+  given: (...told: Told) => void,
+): () => void {
+  const one = (...told: Told) => given(...told);
+  all.add(one);
+  return () => void all.delete(one);
+}
 
 export interface Followers {
   follow(session: SessionId, stream: number, wake: () => void): () => void;

@@ -28,7 +28,7 @@ export type {
   SweepOutcome,
 } from "./event-log.ts";
 export { createEvictionTally, type Evicted, type EvictionTally } from "./eviction-tally.ts";
-export { createFollowers, type Followers } from "./followers.ts";
+export { addFollower, createFollowers, type Followers } from "./followers.ts";
 export {
   effectiveRuns,
   evictedRunsMax,

@@ -1,6 +1,7 @@
 /** Nodes, leases and inboxes of memory logs on one store. */
 import { randomBytes } from "node:crypto";
 import type { ReadLimit, SessionId } from "./event-log.ts";
+import { addFollower } from "./followers.ts";
 import type { MemorySession } from "./memory-session.ts";
 import type { MemoryNode, MemoryStore } from "./memory-store.ts";
 import type { PlannedEntry } from "./plan.ts";
@@ -114,16 +115,11 @@ export class MemoryShared implements SharedLog {
   }
 
   followInbox(wake: (session: SessionId) => void): () => void {
-    // A function of its own for each call: the same wake given twice is two followers.
-    const one = (session: SessionId) => wake(session);
-    this.#wakes.add(one);
-    return () => void this.#wakes.delete(one);
+    return addFollower(this.#wakes, wake);
   }
 
   followNodes(wake: () => void): () => void {
-    const one = () => wake();
-    this.#store.nodeWakes.add(one);
-    return () => void this.#store.nodeWakes.delete(one);
+    return addFollower(this.#store.nodeWakes, wake);
   }
 }
 

@@ -24,6 +24,7 @@ export {
   type RawResponse,
   rawRequest,
 } from "./http-exchange.ts";
+export { type OrderedEventStore, orderedEventStore } from "./ordered-event-store.ts";
 export {
   acceptBoth,
   answerOf,
