@@ -7,7 +7,15 @@
  *
  * A viewport stays where its socket is, whoever runs the session.
  */
-import type { EndReason, NodeId, Op, SessionId, SessionState, SharedLog } from "@holdfast/log";
+import type {
+  AcquireOutcome,
+  EndReason,
+  NodeId,
+  Op,
+  SessionId,
+  SessionState,
+  SharedLog,
+} from "@holdfast/log";
 import { recordOf } from "../calls.ts";
 import type { Keys } from "../idempotency/keys.ts";
 import type { IncomingRequest } from "../incoming.ts";
@@ -142,7 +150,7 @@ export class NodeSessions {
    */
   async adopt(id: SessionId, headers: ForwardedHeaders): Promise<Found> {
     await this.#leaving.get(id);
-    const acquired = await this.#shared.acquire(id);
+    const acquired = await this.#acquire(id);
     if (acquired.kind === "held") return { kind: "elsewhere" };
     const state = await this.#context.log.session(id);
     if (state === undefined) return { kind: "absent", reason: "unknown" };
@@ -172,6 +180,18 @@ export class NodeSessions {
     this.#context.telemetry.sessionAdopted(state.tag);
     this.#context.logger.info({ session: state.tag, fence }, "session adopted");
     return { kind: "own", own };
+  }
+
+  /**
+   * Own a session under a fence that nobody had before. One that this node let go of while its lease
+   * was in doubt is still its own by the store, and what it sent for it may still be on its way:
+   * under the same fence the store would take that too, and give out what was taken again [C N-02].
+   */
+  async #acquire(id: SessionId): Promise<AcquireOutcome> {
+    const acquired = await this.#shared.acquire(id);
+    if (acquired.kind !== "owned" || acquired.isTakenOver) return acquired;
+    await this.#shared.release(id, acquired.fence);
+    return this.#shared.acquire(id);
   }
 
   /** Another node runs the session, or may: nothing more is done with it here [C N-02]. */
