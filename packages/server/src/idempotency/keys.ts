@@ -118,9 +118,20 @@ export class Keys {
 
   /**
    * Give a call what another has, or gets, under its key; its stream was opened by another node,
-   * which found that the key was claimed.
+   * which found that the key was claimed. Never rejects.
    */
-  async serve(
+  serve(
+    session: Session,
+    opened: OpenedCall,
+    claim: KeyClaim,
+    headers: ForwardedHeaders,
+  ): Promise<void> {
+    return this.#untilServed(session, opened.call, () =>
+      this.#serve(session, opened, claim, headers),
+    );
+  }
+
+  async #serve(
     session: Session,
     { call, request }: OpenedCall,
     claim: KeyClaim,
@@ -136,6 +147,29 @@ export class Keys {
       if (again.kind === "opened") session.calls.deliver(again.opened, headers);
     }
     await this.#give(session, call, claim);
+  }
+
+  /**
+   * Ask until the store answers, as long as the call is this session's to answer: its stream is open,
+   * and nobody else would ever tell its caller [C X-05].
+   */
+  async #untilServed(
+    session: Session,
+    call: InFlightCall,
+    serve: () => Promise<void>,
+  ): Promise<void> {
+    for (let pauseMs: number = bounds.commitRetryMs; ; pauseMs *= 2) {
+      try {
+        return await serve();
+      } catch (error) {
+        const isWaiting = session.calls.inFlight.get(call.number) === call;
+        if (session.isOver || session.isAbandoned || !isWaiting) return;
+        const { logger } = this.#context;
+        logger.warn({ session: session.tag, error }, "a call waits for the log to know its key");
+      }
+      const waitMs = Math.min(pauseMs, bounds.commitRetryMaxMs);
+      await new Promise((resolve) => setTimeout(resolve, waitMs).unref());
+    }
   }
 
   /** The claim, once a call that an earlier process ran is closed. */
@@ -232,10 +266,7 @@ export class Keys {
       const unwant = this.#host.want(held.session);
       followClaim({ log: this.#context.log, session, call, held }, () => {
         unwant();
-        void this.#give(session, call, claim).catch((error: unknown) => {
-          const { logger } = this.#context;
-          logger.error({ session: session.tag, error }, "a call lost the one that it waited for");
-        });
+        void this.#untilServed(session, call, () => this.#give(session, call, claim));
       });
       return;
     }
